@@ -50,7 +50,7 @@ from dipapprox.pairs.selections import AllPairs, is_symmetric
 from dipapprox.privacy.decisions.decision import Decision, closed_interval
 from dipapprox.privacy.decisions.delta import as_ratio
 from dipapprox.privacy.intervals.verdict import BITS, FormulaClaim, IntervalVerdict
-from dipapprox.privacy.profiles.least_eps_prv import BUDGET, LEAST
+from dipapprox.privacy.profiles.curve import BUDGET, LEAST
 from dipapprox.privacy.profiles.profile_result import (
     REAL_WIDTH,
     AtDelta,

@@ -54,7 +54,7 @@ from dipapprox.privacy.intervals.published import SpreadEnd, highest
 from dipapprox.privacy.intervals.verdict import Minorant
 from dipapprox.privacy.notation import NumberSet
 from dipapprox.privacy.profiles import renyi
-from dipapprox.privacy.profiles.least_eps_prv import least_eps_prv
+from dipapprox.privacy.profiles.curve import least_eps_prv
 from dipapprox.privacy.profiles.profile_result import OrderResult
 from dipapprox.privacy.profiles.renyi import clipped, concentrated
 from dipapprox.privacy.published import guarantees

@@ -8,6 +8,19 @@ maximum over pairs and sets S of the lines p(S) - x q(S). So between certified p
     and above its value at the next point.
 
 Both envelopes are exact rational arithmetic; what is rounded is rounded outward.
+
+**The least eps_prv** at which all pairs stay within delta: Newton's method from below.
+
+    x := 1
+    D(x) certainly <= delta ------------------> the answer is at most ln x
+    a pair is certainly above delta at x?  ---> solve this pair exactly (`least_factor`):
+        ^                                       the answer is at least ln x*; x := a bit above x*
+        +-----------------------------------------------+
+
+Every round finds another pair, with a larger solution; in practice two or three rounds do. Where
+little is known of what is enough for a pair, others that need more than it is known to need come
+first. It is no search over parts of an interval: convexity leads to the answer from one side, and
+`refined` climbs the precisions of each round.
 """
 
 from __future__ import annotations
@@ -17,15 +30,17 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations
 
-from dipapprox.arithmetic.enclosure import Enclosure, short
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed, short
 from dipapprox.arithmetic.extended import BY_ENCLOSURES, Extended, GivenBy
 from dipapprox.data_classes import Record, replace
-from dipapprox.errors import BrokenInvariant, UserError
+from dipapprox.errors import BrokenInvariant, LimitReached, UserError
 from dipapprox.language.domains import exact_rational
-from dipapprox.pairs.divergence import Factor, eps_prv_factor
+from dipapprox.numerics.powers import logarithm
+from dipapprox.pairs.divergence import Factor, eps_prv_factor, refined
 from dipapprox.pairs.maxima import Maxima
+from dipapprox.pairs.maximum import FactorAt, Maximum
 from dipapprox.pairs.selections import Pair
-from dipapprox.privacy.details import PairDetails
+from dipapprox.privacy.details import LARGEST_FACTOR, LeastFactor, PairDetails, PairsBounds
 from dipapprox.privacy.notation import Published
 
 MOST_POINTS = 100_000
@@ -187,3 +202,215 @@ def _upper(factor: Factor) -> Fraction:
     if factor.upper is None:
         raise BrokenInvariant("an eps_prv of a curve is not bounded")
     return factor.upper
+
+
+_GENEROUS = Fraction(1, 16)
+_LARGEST_SLACK = Fraction(2**64)
+_NEAR = 2  # by this squared what is enough is farther than what was not told to be, at most
+LEAST = "the least ε_prv"
+BUDGET = "least budget"
+"""What is bounded, and the word for what linear programmes over final states prove."""
+
+
+ANYTHING = Extended(Fraction(0), None)  # what is known of a number >= 0
+
+
+def least_eps_prv(
+    maxima: Maxima,
+    details: PairDetails,
+    delta: Fraction,
+    width: Fraction,
+    known: Extended = ANYTHING,
+    claimed: Fraction | None = None,
+) -> PairsBounds:
+    """Bound the least eps_prv >= 0 at which the largest delta is at most `delta`.
+
+    Args:
+        width: Wanted of the bounds, > 0; what comes back is proved even if wider.
+        known: What else bounds it: a budget, from above.
+        claimed: All that matters is whether this is enough; of sets of pairs no more is asked then.
+
+    Returns:
+        The bounds; with a far upper one, or none, where a limit ends the search after a lower one
+        is known: `Maxima.ended` says which.
+
+    Raises:
+        LimitReached: If finite inputs have too many pairs to say anything.
+        Contradiction: If a pair demands more than the budget.
+    """
+
+    def decided(found: Enclosure) -> bool:
+        return found.upper <= delta or found.lower > delta
+
+    bits = (width.denominator // width.numerator).bit_length() + 48
+    # Polynomials for sets of pairs are known less well than single pairs.
+    slack = min(width, Fraction(1)) / (256 if maxima.pairs is not None else 16)
+    trial, first_slack = Fraction(1), slack
+    place = None if claimed is None or maxima.pairs is not None else _just_below(claimed, bits)
+    demand = LeastFactor(Fraction(1), None, ())
+    attaining: Pair | None = None
+    used, enough_by = 0, ""
+    climbing = maxima.pairs is None and not place  # an upper end is looked for, of sets of pairs
+    most = known.upper
+    generous: Fraction | None = None  # a factor that is enough, wherever the search ends
+    vain: Fraction | None = None  # the slack with which sets of pairs were not told to be enough
+    roof = None if most is None else eps_prv_factor(most, bits).upper
+    while True:
+        found, easy = None, Fraction(0)
+        try:
+            if climbing and demand.upper and not (generous or vain):
+                # Sets of pairs are hard to bound near what is demanded, and easy well above.
+                easy = _rounded_up(demand.upper * (1 + _GENEROUS), _GENEROUS)
+                if roof is None or easy < roof:
+                    found = maxima.sharpened(_exactly(easy), decided)
+                    if found.delta.upper <= delta:
+                        generous, enough_by = easy, found.by[1]
+                    elif found.delta.lower > delta:
+                        trial = easy
+                    else:
+                        vain = _GENEROUS
+            if found is None or trial != easy:
+                found = maxima.sharpened(_exactly(trial), decided)
+            used = max(used, found.bits)
+            enough = found.delta.upper <= delta
+            if enough:
+                generous, enough_by = trial, found.by[1]
+            if enough and (attaining is None or found.pair is None or trial != place):
+                if vain is None or demand.upper is None or not vain < slack / _NEAR**2:
+                    break
+                slack = _between(vain, slack)
+                trial = _rounded_up(demand.upper * (1 + slack), slack)
+                continue
+            solved = None
+            if enough or found.delta.lower > delta or attaining is None:
+                solved = _most_demanding(maxima, details, found, delta, slack)
+        except LimitReached as reached:
+            if attaining is None and maxima.pairs is not None and not maxima.out_of_time:
+                raise
+            maxima.ended = reached.reason  # what is demanded stays demanded
+            trial = generous or Fraction(0)
+            break
+        if solved is not None:
+            own, own_bits, pair = solved
+            used = max(used, own_bits)
+            if own.lower is None:
+                infinite = Extended(None, None, own.by).meet(known, LEAST)
+                return PairsBounds(infinite, pair, used, own.outputs)
+            if own.upper is None and own.lower >= LARGEST_FACTOR:
+                maxima.ended = "eps_prv above 10000 is not searched for"
+            assert demand.lower is not None
+            if attaining is None or own.lower > demand.lower:
+                demand, attaining, vain, slack = own, pair, None, first_slack
+            assert demand.lower is not None
+            if most is not None and logarithm(demand.lower, bits).lower >= most - width:
+                trial = Fraction(0)  # the budget is the upper end
+                break
+        elif climbing and demand.upper:
+            vain, top = max(slack, vain or slack), generous or roof
+            slack = 64 * vain if top is None else _between(vain, top / demand.upper - 1)
+            if not vain * _NEAR < slack < _LARGEST_SLACK:
+                trial = generous or Fraction(0)
+                break
+            trial = _rounded_up(demand.upper * (1 + slack), slack)
+            continue
+        else:
+            slack *= 64
+        if claimed is not None and place is not None:
+            assert demand.lower is not None
+            settled = most is not None and most <= claimed
+            if settled or trial == place or demand.lower > place:
+                trial = generous or Fraction(0)
+                break
+            trial = place
+            continue
+        if demand.upper is None or slack > _LARGEST_SLACK:
+            trial = generous or Fraction(0)
+            break
+        trial = _rounded_up(max(demand.upper, trial) * (1 + slack), slack)
+    assert demand.lower is not None
+    lower = max(logarithm(demand.lower, bits).lower, Fraction(0))
+    upper = logarithm(trial, bits).upper if trial else None
+    told = Extended(lower, upper, demand.by, enough_by).meet(known, LEAST)
+    return PairsBounds(told, attaining, used, demand.outputs, demand.lower)
+
+
+def _most_demanding(
+    maxima: Maxima, details: PairDetails, found: Maximum, delta: Fraction, slack: Fraction
+) -> tuple[LeastFactor, int, Pair]:
+    """Solve a pair, and others that need more as long as what is enough is known badly."""
+    assert found.pair is not None, "without pairs every delta is 0"
+    most, used = _solved(maxima.ladder, details, found.pair, delta, slack)
+    pair, seen = found.pair, {found.pair}
+    while maxima.pairs is not None and most.lower is not None and most.lower < LARGEST_FACTOR:
+        trial = _rounded_up(most.lower * (1 + slack), slack)
+        if most.upper is not None and most.upper <= trial:
+            break
+        try:
+            other = maxima.sharpened(_exactly(trial), lambda _: True)
+            if other.pair is None or other.pair in seen or other.delta.lower <= delta:
+                break
+            own, bits = _solved(maxima.ladder, details, other.pair, delta, slack)
+        except LimitReached as reached:
+            maxima.ended = reached.reason
+            break
+        seen.add(other.pair)
+        used = max(used, bits)
+        if own.lower is None or own.lower > most.lower:
+            most, pair = own, other.pair
+    return most, used, pair
+
+
+_Rungs = tuple[tuple[LeastFactor, int], ...]
+"""What a pair needs, as known at the precisions asked for."""
+
+
+def _solved(
+    ladder: tuple[int, ...], details: PairDetails, pair: Pair, delta: Fraction, slack: Fraction
+) -> tuple[LeastFactor, int]:
+    """Solve one pair for its least factor, to half of `slack`, relatively, if bits allow."""
+
+    def again(bits: int, known: _Rungs) -> _Rungs | None:
+        solved = details.least_factor(pair, delta, bits)
+        return None if isinstance(solved, NotEnclosed) else (*known, (solved, bits))
+
+    def narrow(known: _Rungs) -> bool:
+        own, _ = known[-1]
+        if own.lower is None:
+            return True
+        if own.upper is not None:
+            return own.upper - own.lower <= slack * own.lower / 2
+        if delta or len(known) < 3:
+            return False
+        # Of delta 0 all that counts is one ratio: more bits say more of what is less likely only.
+        before = known[-3][0]
+        if before.upper is not None or before.lower is None:
+            return False
+        return own.lower - before.lower <= slack * own.lower / 16
+
+    nothing: _Rungs = ()
+    found = refined(ladder, again, narrow, nothing)
+    return found[-1] if found else (LeastFactor(Fraction(1), None, ()), 0)
+
+
+def _between(less: Fraction, more: Fraction) -> Fraction:
+    """Return about the square root of the product of two numbers; the first one if it is more."""
+    quotient = (more / less).__floor__()
+    return less * 2 ** (quotient.bit_length() // 2) if quotient > 1 else less
+
+
+def _rounded_up(value: Fraction, slack: Fraction) -> Fraction:
+    """Round up to a short fraction, by a small part of the slack."""
+    unit = 2 ** ((slack.denominator // slack.numerator).bit_length() + 8)
+    return Fraction(-(-value.numerator * unit // value.denominator), unit)
+
+
+def _just_below(eps_prv: Fraction, bits: int) -> Fraction:
+    """Return a short factor >= 1 whose logarithm is known to be at most an eps_prv >= 0."""
+    factor = eps_prv_factor(eps_prv, bits).lower * (1 - Fraction(1, 2**40))
+    unit = 2**48
+    return max(Fraction(factor.numerator * unit // factor.denominator, unit), Fraction(1))
+
+
+def _exactly(factor: Fraction) -> FactorAt:
+    """A factor that is known exactly, whatever the bits."""
+    return lambda _bits: Factor(factor, factor)

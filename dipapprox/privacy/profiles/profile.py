@@ -34,7 +34,7 @@ from dipapprox.privacy.details import POSSIBLE, PairsBounds
 from dipapprox.privacy.options import Engine
 from dipapprox.privacy.profiles import curve as curves
 from dipapprox.privacy.profiles import renyi as renyi
-from dipapprox.privacy.profiles.least_eps_prv import BUDGET, least_eps_prv
+from dipapprox.privacy.profiles.curve import BUDGET, least_eps_prv
 from dipapprox.privacy.profiles.profile_result import (
     REAL_WIDTH,
     AtDelta,

@@ -29,7 +29,7 @@ from dipapprox.pairs.published.divergences import Terms
 from dipapprox.pairs.published.together import COUPLING, PublishedPairs, shift_of
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.details import POSSIBLE, PairDetails, PairsBounds
-from dipapprox.privacy.profiles.least_eps_prv import ANYTHING, LEAST, least_eps_prv
+from dipapprox.privacy.profiles.curve import ANYTHING, LEAST, least_eps_prv
 from dipapprox.privacy.profiles.renyi import divergence_of
 
 _BITS = 64
