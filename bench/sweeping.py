@@ -16,16 +16,10 @@ from statistics import median
 
 from bench.rows import Figure, Row, Rows, Table, milliseconds, plainly, within
 from bench.timing import Outcome, Patience, Timing
-from dipapprox.experiments.sweep.spec import (
-    Axis,
-    CaseGrid,
-    CaseLimits,
-    NamedProgram,
-    Spec,
-    cases_of,
-)
+from dipapprox.experiments.sweep.spec import Axis, CaseGrid, CaseLimits, Spec, cases_of
 from dipapprox.experiments.sweep.sweep import Sweep, run_case
 from dipapprox.language.load import DPG, read_text
+from dipapprox.privacy.description import ProgramText
 
 _REPORTING = """
 import re, sys
@@ -165,7 +159,7 @@ def measure_sweep(case: SweptCases, programs: Path, patience: Patience) -> Row:
     text = read_text(programs / "svt_gauss.dpg")
     grid = CaseGrid(
         "verify",
-        (NamedProgram("svt_gauss.dpg", DPG, text),),
+        (ProgramText("svt_gauss.dpg", DPG, text),),
         (Axis("N", ("4",)),),
         (
             Axis("eps", tuple(str(Fraction(k, case.blocks)) for k in range(1, case.blocks + 1))),

@@ -61,7 +61,6 @@ from dipapprox.pairs.adjacency import count_selected, select_pairs
 from dipapprox.pairs.divergence import ExactPairs
 from dipapprox.pairs.selections import AllPairs, Pair, PairSelection, inputs_of
 from dipapprox.privacy import exact_pairs, products
-from dipapprox.privacy.details import ListedDetails, PairDetails
 from dipapprox.privacy.options import Engine, Options
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Claim
@@ -87,6 +86,8 @@ if TYPE_CHECKING:
     from dipapprox.pairs.published import couplings
     from dipapprox.pairs.published import divergences as published
     from dipapprox.pairs.published import together as published_search
+    from dipapprox.privacy import details as pair_details
+    from dipapprox.privacy.details import PairDetails
     from dipapprox.privacy.published import details as published_details
     from dipapprox.semantics import real_inputs
 else:
@@ -106,6 +107,7 @@ else:
     product_losses = Deferred("dipapprox.pairs.products.losses")
     couplings = Deferred("dipapprox.pairs.published.couplings")
     published_search = Deferred("dipapprox.pairs.published.together")
+    pair_details = Deferred("dipapprox.privacy.details")
     published_details = Deferred("dipapprox.privacy.published.details")
     real_inputs = Deferred("dipapprox.semantics.real_inputs")
 
@@ -256,7 +258,7 @@ class Subject(Record, frozen=False):
     source: ProbabilitySource  # distributions of single inputs
     # How many there are, infinitely many of a set counted as 1; None if they are too many to count.
     pairs: int | None
-    details: PairDetails
+    details: Callable[[], PairDetails]  # answers about single pairs, for whoever asks
     engine: Callable[[], str]  # what computed, in words; they grow
     # All pairs at once; None where they are gone through (`listed`).
     together: Together | None = None
@@ -306,7 +308,9 @@ def open_subject(
     options = setting.options
     source = open_probabilities(executed, eps, options)
 
-    details = ListedDetails(source, executed.outputs)
+    def details() -> PairDetails:
+        return pair_details.ListedDetails(source, executed.outputs)
+
     if has_real_inputs(executed.program):
         patient = claim is None
         real = boxes.RealPairs(executed, eps, source, patient=patient)
@@ -334,7 +338,7 @@ def _open_product(
     return Subject(
         source,
         total,
-        products.ProductDetails(losses),
+        lambda: products.ProductDetails(losses),
         lambda: source.name,
         together=product_losses.ProductPairs(losses, exact, total, harmless),
         exact=exact,
@@ -382,7 +386,11 @@ def _open_published(
         comparison.ExactComparison(divergences.masses.of) if compared else None,
     )
     delta = None if claim is None else claim.delta
-    details = published_details.PublishedDetails(divergences, together, delta)
     return Subject(
-        divergences, total, details, lambda: divergences.name, together=together, published=together
+        divergences,
+        total,
+        lambda: published_details.PublishedDetails(divergences, together, delta),
+        lambda: divergences.name,
+        together=together,
+        published=together,
     )

@@ -131,7 +131,7 @@ def verify(setting: Setting, claim: Claim) -> Verdict:
             reason = "; ".join(dict.fromkeys(reasons))
         if shown is not None:
             with suppress(LimitReached):  # what is proved stays so without a set that shows it
-                witness = subject.details.describe(shown, claimed)
+                witness = subject.details().describe(shown, claimed)
         checked, bits, engine = search.checked, search.bits, subject.engine()
         exact = Engine.EXACT.value  # closed forms, if they decided some pair
         if search.exactly > 0 and exact not in engine.split(" + "):

@@ -22,12 +22,13 @@ import yaml
 from dipapprox import Outcome, check
 from dipapprox.cli import app, command, output
 from dipapprox.cli.output import reporting
-from dipapprox.experiments.sweep.spec import Case, CaseLimits, NamedProgram
+from dipapprox.experiments.sweep.spec import Case, CaseLimits
 from dipapprox.experiments.sweep.sweep import run_case
 from dipapprox.language import load
 from dipapprox.language.domains import wider_domains
 from dipapprox.language.load import DIP
 from dipapprox.language.load import load as load_program
+from dipapprox.privacy.description import ProgramText
 from dipapprox.privacy.scope import widening_by_pairs
 from tests.cases import cases, check_answers, template_of, text_of
 from tests.cli.running import run, run_json
@@ -275,7 +276,7 @@ def test_certificates_and_sweeps_know_the_pairs(folder) -> None:
     assert check(written.read_text()).outcome is Outcome.CONFIRMED
     case = Case(
         "verify",
-        NamedProgram("svt.dip", DIP, DIP_TEXT),
+        ProgramText("svt.dip", DIP, DIP_TEXT),
         {},
         {"eps": "1/2", "eps_prv": "1/8", "delta": "1/100", "pairs": str(folder / "pairs.json")},
         CaseLimits(Fraction(60), 1000),

@@ -42,6 +42,7 @@ from dipapprox.language.core import Program
 from dipapprox.language.domains import parse_rational, read_domain
 from dipapprox.language.load import PYTHON, check_known, language_of, read_text, read_toml
 from dipapprox.limits import Limits
+from dipapprox.privacy.description import ProgramText
 from dipapprox.questions import arguments
 from dipapprox.questions.arguments import Argument
 from dipapprox.questions.decide import Decide
@@ -200,19 +201,11 @@ _LIMITS = {"timeout": (600, 10**7), "memory": (2000, 2**30)}
 """Default and largest value: seconds (a season) and MiB (a pebibyte)."""
 
 
-class NamedProgram(Record):
-    """A program: the file as the spec names it, its language and its text."""
-
-    name: str
-    language: str
-    text: str
-
-
 class CaseGrid(Record):
     """All combinations of programs, parameters and the other axes."""
 
     task: str  # a key of `TASKS`
-    programs: tuple[NamedProgram, ...]
+    programs: tuple[ProgramText, ...]
     parameters: tuple[Axis, ...]  # axes named like the programs' parameters
     axes: tuple[Axis, ...]  # the other fields, in the order of the task
 
@@ -319,11 +312,11 @@ def _grid(table: dict[str, object], path: Path, where: str) -> CaseGrid:
     return grid
 
 
-def _programs(value: object, folder: Path, where: str) -> tuple[NamedProgram, ...]:
+def _programs(value: object, folder: Path, where: str) -> tuple[ProgramText, ...]:
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, list) or not names or not all(isinstance(n, str) for n in names):
         raise UserError(f"{where}: 'programs' must name files", 'programs = ["svt_gauss.dpg"]')
-    found: dict[str, NamedProgram] = {}
+    found: dict[str, ProgramText] = {}
     for name in names:
         matches = [os.path.normpath(name)]  # ./a.dpg is a.dpg
         if any(c in name for c in "*?["):
@@ -338,7 +331,7 @@ def _programs(value: object, folder: Path, where: str) -> tuple[NamedProgram, ..
                 message = f"{where}: '{match}' is Python: the programs of a grid are .dpg files"
                 raise UserError(message, "'dipapprox show module.py:name' writes one")
             try:
-                found[match] = NamedProgram(match, language_of(path), read_text(path))
+                found[match] = ProgramText(match, language_of(path), read_text(path))
             except UserError as error:
                 raise UserError(f"{where}: {error.message}", error.hint) from None
     return tuple(found.values())
@@ -347,7 +340,7 @@ def _programs(value: object, folder: Path, where: str) -> tuple[NamedProgram, ..
 @standard_dataclass(frozen=True)  # slots exclude cached properties
 class Case:
     task: str
-    program: NamedProgram
+    program: ProgramText
     parameters: Mapping[str, str]
     fields: Mapping[str, str]
     limits: CaseLimits

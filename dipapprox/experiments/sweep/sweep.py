@@ -34,7 +34,6 @@ from dipapprox.experiments.sweep.pool import run_locally, run_on_cluster
 from dipapprox.experiments.sweep.spec import (
     Case,
     CaseOutcome,
-    NamedProgram,
     Spec,
     answer,
     cases_of,
@@ -48,6 +47,7 @@ from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import DIP, parse_program
 from dipapprox.language.symbols import DELTA, needs_delta
 from dipapprox.limits import Limits, peak_memory
+from dipapprox.privacy.description import ProgramText
 from dipapprox.privacy.scope import widening_by_pairs
 from dipapprox.semantics.execution import shared_executions
 
@@ -152,7 +152,7 @@ def program_of(case: Case) -> Program:
 
 @lru_cache(maxsize=4)
 def _elaborated(
-    program: NamedProgram,
+    program: ProgramText,
     parameters: tuple[tuple[str, str], ...],
     widen: str | None,
     pairs: str | None,
@@ -167,7 +167,7 @@ def _elaborated(
 
 
 @lru_cache(maxsize=4)
-def _parsed(program: NamedProgram) -> ast.Program:
+def _parsed(program: ProgramText) -> ast.Program:
     return parse_program(program.text, program.language, program.name)
 
 

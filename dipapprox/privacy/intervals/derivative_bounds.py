@@ -59,10 +59,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from math import isqrt
 
 import numpy as np
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.precision import exponential
 from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant, LimitReached
@@ -71,6 +71,7 @@ from dipapprox.events.instantiate import chances_of_states
 from dipapprox.language.core import Value
 from dipapprox.laws.family import Family, RealFamily, Speeds
 from dipapprox.linear.form import FormSpan, LinearForm, Symbol
+from dipapprox.numerics.intervals import square_root
 from dipapprox.pairs.selections import Pair
 from dipapprox.semantics.state import FinalStates, Guard, Sample, guard_of, newest
 
@@ -337,7 +338,7 @@ def _shift(velocity: Iterable[tuple[Family, Fraction]]) -> Rates:
     """Return bounds of p' and p'' from velocities, in standard units per unit of eps."""
     moving = sum((_real(family).speeds(speed) for family, speed in velocity), Speeds())
     square, score = moving.normal, moving.score
-    gaussian = root_above(square)
+    gaussian = square_root(Enclosure.exact(square), 2 * _BITS).upper
     first, second = [], []
     for cut in (Fraction(0), Fraction(1, 2), *_CUTS):
         tail = _density(cut) / (1 + cut**2)
@@ -360,10 +361,3 @@ def _shift(velocity: Iterable[tuple[Family, Fraction]]) -> Rates:
 def _density(cut: Fraction) -> Fraction:
     """Return at least phi(cut): 1/sqrt(2 pi) < 2/5 (even 0.39895)."""
     return Fraction(39895, 100000) * exponential(-(cut**2) / 2, _BITS).upper
-
-
-def root_above(square: Fraction) -> Fraction:
-    """Return a rational >= sqrt(square), square >= 0, by less than 2^-39."""
-    unit = 2**40
-    root = isqrt((square * unit * unit).__ceil__())
-    return Fraction(root + 1, unit) if square else square

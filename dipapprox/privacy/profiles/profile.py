@@ -83,7 +83,7 @@ class Profiler:
         options = setting.options
         ladder = precisions(options.precision, options.max_precision)
         subject = self._subject = open_subject(setting, executed, eps)
-        self.details = subject.details
+        self.details = subject.details()
         pairs = None if subject.boxes is not None else subject.pairs
         self._pairs = None if setting.is_real else subject.pairs
         told = setting.progress

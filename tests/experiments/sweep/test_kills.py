@@ -18,12 +18,13 @@ import pytest
 
 from dipapprox.experiments.sweep import pool
 from dipapprox.experiments.sweep.pool import Pool, Worker, WorkerLost
-from dipapprox.experiments.sweep.spec import Answered, Case, CaseLimits, CaseOutcome, NamedProgram
+from dipapprox.experiments.sweep.spec import Answered, Case, CaseLimits, CaseOutcome
+from dipapprox.privacy.description import ProgramText
 from tests.cases import cases, text_of
 
 LONG = Case(
     "verify",
-    NamedProgram("range.dpg", "dpg", text_of("m_range_gauss")),
+    ProgramText("range.dpg", "dpg", text_of("m_range_gauss")),
     {"N": "40"},
     {"eps": "1/2", "delta": "1/100", "engine": "nested"},
     CaseLimits(Fraction(60), 1000),
@@ -35,7 +36,7 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="Li
 
 QUICK = Case(
     "verify",
-    NamedProgram("svt.dpg", "dpg", text_of("svt_gauss")),
+    ProgramText("svt.dpg", "dpg", text_of("svt_gauss")),
     {"N": "1"},
     {"eps": "1/2", "delta": "1/100"},
     CaseLimits(Fraction(60), 1000),

@@ -25,12 +25,12 @@ from dipapprox.experiments.sweep.spec import (
     Case,
     CaseLimits,
     CaseOutcome,
-    NamedProgram,
     Spec,
     read_axis,
     read_spec,
 )
 from dipapprox.experiments.sweep.sweep import check_programs, program_of, run_case
+from dipapprox.privacy.description import ProgramText
 from dipapprox.semantics.execution import shared_executions
 from tests.cases import refuses, template_of, text_of
 from tests.cli.running import run
@@ -314,7 +314,7 @@ def test_ranges_are_exact_and_include_both_ends(first, step, count) -> None:
 
 
 SHIPPED = [
-    NamedProgram(f"{name}.dpg", "dpg", text_of(name)) for name in ("svt_gauss", "noisy_max_laplace")
+    ProgramText(f"{name}.dpg", "dpg", text_of(name)) for name in ("svt_gauss", "noisy_max_laplace")
 ]
 
 
@@ -368,7 +368,7 @@ _NOISY = template_of("sweep-noisy")
 
 def test_delta_in_a_program_is_that_of_the_case() -> None:
     text = _NOISY.format(domain="{0, 1}", scale="1 / delta")
-    program = NamedProgram("scaled.dpg", "dpg", text)
+    program = ProgramText("scaled.dpg", "dpg", text)
     limits = CaseLimits(Fraction(60), 10_000)
 
     def ran(task: str, parameters: dict[str, str], **fields: str) -> object:
@@ -387,7 +387,7 @@ def test_delta_in_a_program_is_that_of_the_case() -> None:
 
 def test_real_inputs_are_swept() -> None:
     text = _NOISY.format(domain="real 0..1", scale="s / eps")
-    program = NamedProgram("real.dpg", "dpg", f"param s = 1\n{text}")
+    program = ProgramText("real.dpg", "dpg", f"param s = 1\n{text}")
     limits = CaseLimits(Fraction(60), 10_000)
     for task, fields in (("verify", {"delta": "eps/100"}), ("profile", {"delta": "1e-3"})):
         outcome = run_case(Case(task, program, {"s": "2"}, {"eps": "1", **fields}, limits))
