@@ -21,7 +21,7 @@ from dipapprox.numerics.formula_values import eps_jet, evaluate
 from dipapprox.pairs.adjacency import select_pairs
 from dipapprox.pairs.divergence import Growth, Search
 from dipapprox.pairs.selections import AllPairs
-from dipapprox.privacy.decisions import violation
+from dipapprox.privacy.decisions import by_closed_forms
 from dipapprox.privacy.exact_pairs import ExactDeltas
 from dipapprox.privacy.logarithms import growth_of
 from dipapprox.privacy.options import LAST_PRECISION, Engine
@@ -81,14 +81,14 @@ def test_a_violation_below_all_enclosures_stays_one(budget, epsilons) -> None:
 
 
 def test_probabilities_stay_known_where_both_sides_take_too_long(monkeypatch) -> None:
-    enclose = violation.enclose_at
+    enclose = by_closed_forms.enclose_at
 
     def limited(form, *how):
         if not form.numerator:  # of delta, the first that is asked after the probabilities
             raise LimitReached("no more time")
         return enclose(form, *how)
 
-    monkeypatch.setattr(violation, "enclose_at", limited)
+    monkeypatch.setattr(by_closed_forms, "enclose_at", limited)
     found = decide(TINY, budget=F(1, 2), delta=0).violation
     assert "no more time" in found.not_enclosed and found.left is found.right is None
     assert all(row.probability.width < F(1, 1000) for row in found.rows)

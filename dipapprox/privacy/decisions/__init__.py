@@ -6,4 +6,4 @@ ranges of ε that violate it. Read `decider` first, then `search` and `decision`
 
 from dipapprox.deferred import late_modules
 
-__getattr__ = late_modules(__name__, "by_closed_forms", "decider", "violation")
+__getattr__ = late_modules(__name__, "by_closed_forms", "decider")

@@ -21,7 +21,7 @@ from dipapprox.pairs.products import layout as product_layout
 from dipapprox.pairs.products.source import ProductProgram
 from dipapprox.pairs.selections import Orbit, inputs_of, one_by_one
 from dipapprox.privacy import products, subjects
-from dipapprox.privacy.decisions import violation
+from dipapprox.privacy.decisions import by_closed_forms
 from dipapprox.privacy.decisions.decision import (
     EXACT,
     Cause,
@@ -191,11 +191,11 @@ def _decide(run: _Run) -> None:
         # Whatever ends the search: what it proved stays proved.
         if search.violation is not None:
             run.answer = Answer.NOT_DP
-            run.violation = violation.certain_violation(search, states)
+            run.violation = by_closed_forms.certain_violation(search, states)
             if question.violations:
                 run.violated_on = merged(search.violated_on)
     if search.violation is not None and run.violation is not None:
-        run.violation = violation.described(run.violation, search, states, setting.options)
+        run.violation = by_closed_forms.described(run.violation, search, states, setting.options)
         left = search.undecided + search.unlocated
         if question.violations and left:
             run.detail = f"there may be more violated ranges: {left} inequalities are open"
@@ -234,7 +234,9 @@ def _decide_parts(run: _Run, product: ProductProgram, signs: Signs) -> bool:
         return False
     if search.violation is not None:
         run.answer, eps = Answer.NOT_DP, search.violation.eps
-        run.violation = violation.violation_at(replace(setting, progress=silent), question, eps)
+        run.violation = by_closed_forms.violation_at(
+            replace(setting, progress=silent), question, eps
+        )
         if run.violation is None:
             pair = exact.pair(search.violation.divergence.pair)
             run.violation = Violation(*pair, (), eps, not_enclosed=_COUNTED)
@@ -268,9 +270,9 @@ def _decide_outside(run: _Run, obstacle: Obstacle) -> None:
     facts, tried = [f"{obstacle.reason} (input {values_text(obstacle.input)})"], list[Fraction]()
     powers = (Fraction(2) ** (sign * k) for k in range(_TRIALS + 1) for sign in (-1, 1))
     ends = (end for end in (epsilons.lower, epsilons.upper) if end is not None)
-    with at_most(violation.STEPS):
+    with at_most(by_closed_forms.STEPS):
         for eps in filter(epsilons.__contains__, dict.fromkeys((*powers, *ends))):
-            verdict = violation.verify_at(replace(setting, progress=silent), question, eps)
+            verdict = by_closed_forms.verify_at(replace(setting, progress=silent), question, eps)
             if verdict is not None:
                 if _is_answer(run, verdict, eps, eps):
                     return
@@ -283,7 +285,7 @@ def _decide_outside(run: _Run, obstacle: Obstacle) -> None:
         texts = f"{question.budget} * eps", question.delta.text
         claim = FormulaClaim(budget, question.delta.formula, *texts)
         # Where δ is above 1 somewhere there is no claim for `verify`, but a harmless one here.
-        with suppress(UserError), at_most(violation.STEPS):
+        with suppress(UserError), at_most(by_closed_forms.STEPS):
             throughout = interval_verifier.verify_interval(setting, claim, lower, upper)
             if _is_answer(run, throughout, lower, upper):
                 return
@@ -301,7 +303,7 @@ def _is_answer(
     found = verdict if isinstance(verdict, Verdict) else verdict.violation
     if verdict.answer is Answer.NOT_DP and found is not None:
         run.answer, run.count = Answer.NOT_DP, Count(found.pairs or 0)
-        run.violation = violation.certified(found, run.question)
+        run.violation = by_closed_forms.certified(found, run.question)
         return True
     run.count = Count(max(run.count.pairs, verdict.pairs or 0))
     if verdict.interrupted:
