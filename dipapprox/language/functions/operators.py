@@ -387,7 +387,7 @@ def equal(machine: Machine, left: Any, right: Any) -> Any:
         return bool(left == right)
     if all(type(v) in same | CONTAINERS or _is_itself(v) for v in (left, right)):
         return False  # of different kinds, or equal to themselves alone
-    raise machine.refusal("these are not compared")
+    raise machine.refusal(f"{kind_of(left)} is not compared with {kind_of(right)}")
 
 
 def _is_itself(value: Any) -> bool:

@@ -287,7 +287,9 @@ class statistics:
     def median(data: some):
         data = sorted(data)
         middle = len(data) // 2
-        return data[middle] if len(data) % 2 else (data[middle - 1] + data[middle]) / 2
+        if len(data) % 2:
+            return data[middle]
+        return (data[middle - 1] + data[middle]) / fractions.Fraction(2)
 
     def median_low(data: ranks): ...
     def median_high(data: ranks): ...
