@@ -221,9 +221,10 @@ GRAMMAR = Grammar(
         }
     ),
     error=unexpected(
+        _SPELLING,
         lambda token: (
             "conditions in '.dip' files are single comparisons; '.dpg' files have more"
             * (token.type in _UNUSED)
-        )
+        ),
     ),
 )

@@ -280,5 +280,5 @@ GRAMMAR = Grammar(
             **lists(numbers="parameter COMMA", guard="atom AND", assignments="assignment COMMA"),
         }
     ),
-    error=unexpected(_hint),
+    error=unexpected(_SPELLING, _hint),
 )

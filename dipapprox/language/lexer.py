@@ -19,7 +19,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from copy import copy
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -215,7 +215,8 @@ class Grammar(Record, eq=False):
     tokens: tuple[str, ...]
     precedence: tuple[tuple[str, ...], ...]
     rules: Mapping[str, Callable[[Any], None]]  # functions p_…, from `rules`
-    error: Callable[[Any], None]  # called with an unexpected token, None at the end of the text
+    # Called with the parser and an unexpected token, None at the end of the text.
+    error: Callable[[Any, Any], None]
 
     @property
     def path(self) -> Path:
@@ -232,7 +233,7 @@ class Grammar(Record, eq=False):
         tables.lr_action = dict(enumerate(text["actions"]))
         tables.lr_goto = dict(enumerate(text["gotos"]))
         tables.bind_callables(self.rules)
-        parser = yacc.LRParser(tables, self.error)
+        parser = yacc.LRParser(tables, None)
         # With default reductions an error would be noticed too late to say what was expected, or
         # to resume in the right place.
         parser.disable_defaulted_states()
@@ -240,7 +241,9 @@ class Grammar(Record, eq=False):
 
     def parser(self) -> Any:
         """Return the parser: the tables of all threads, and a state of its own."""
-        return copy(_loaded(self))
+        parser = copy(_loaded(self))
+        parser.errorfunc = partial(self.error, parser)
+        return parser
 
     def build(self, **options: Any) -> Any:
         """Make the parser from the rules alone."""
@@ -248,7 +251,7 @@ class Grammar(Record, eq=False):
             __file__=__file__,
             tokens=self.tokens,
             precedence=self.precedence,
-            p_error=self.error,
+            p_error=lambda token: None,
             **self.rules,
         )
         return yacc.yacc(
@@ -335,12 +338,29 @@ def lists(**written: str) -> dict[str, Action]:
     return found
 
 
-def unexpected(hint: Callable[[Any], str]) -> Callable[[Any], None]:
+_SPELLED = {
+    "NUMBER": "a number", "NAME": "a name", "SEP": "a new line", "SEMICOLON": "';'",
+    "EACH": "'for'", "$end": "the end of the text", "FAMILY": "'gauss' or 'lap'",
+    "NONINPUT": "'non-input'", "PARAMETER": "a named number, 'd = 1/2'",
+}  # fmt: skip
+
+
+def expected(spelling: Spelling, parser: Any) -> str:
+    """Say what the parser could have used where it has met an error; nothing if that is much."""
+    kinds = [kind for kind in parser.action[parser.state] if kind != "error"]
+    spelled = {kind: mark for mark, kind in spelling.marks.items()}
+    spelled |= {word.upper(): word for word in spelling.keywords}
+    words = {_SPELLED.get(kind) or f"'{spelled.get(kind) or kind.lower()}'" for kind in kinds}
+    return f"expected {' or '.join(sorted(words))}" if len(kinds) <= 4 else ""
+
+
+def unexpected(spelling: Spelling, hint: Callable[[Any], str]) -> Callable[[Any, Any], None]:
     """Return what reports an unexpected token, with a hint; PLY then resumes where it can."""
 
-    def report(token: Any) -> None:
+    def report(parser: Any, token: Any) -> None:
         if token is not None:  # the end of the text: who parses it reports that
             span = token.lexer.token_span(token)
-            token.lexer.report(f"unexpected '{shorten(span.text)}'", span, hint(token))
+            said = hint(token) or expected(spelling, parser)
+            token.lexer.report(f"unexpected '{shorten(span.text)}'", span, said)
 
     return report

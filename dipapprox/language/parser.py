@@ -49,7 +49,7 @@ def parse(text: str, name: str = "<text>") -> ast.Program:
             program = parser.parse(lexer=stream, tracking=True)
             break
         except _Unexpected as error:
-            syntax_errors.report_unexpected(stream, error.token, parser.action[parser.state])
+            syntax_errors.report_unexpected(stream, error.token, parser)
             if len(tokens) > _LONGEST_RECOVERED:
                 break
             tokens = syntax_errors.without_error(
@@ -68,7 +68,7 @@ class _Unexpected(Exception):
         self.token = token
 
 
-def _raise_unexpected(token: Any) -> None:
+def _raise_unexpected(parser: Any, token: Any) -> None:
     raise _Unexpected(token)
 
 

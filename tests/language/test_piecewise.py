@@ -86,7 +86,7 @@ def test_functions_of_integer_noise(word, factor, seed) -> None:
     noise = Noise(random.Random(seed))
     found = run(program, (Fraction(1),), noise)
     z, w = (
-        noise.value(draw.site, draw.family.name, Fraction(mean), str(draw.scale))
+        noise.value(draw.site, draw.family.name, Fraction(mean), draw.scale)
         for draw, mean in zip(program.body[:2], (1, 0), strict=True)
         if isinstance(draw, core.Draw)
     )

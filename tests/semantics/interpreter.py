@@ -8,12 +8,15 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
+from hashlib import sha256
 from math import prod
+from typing import Protocol
 
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language import core
+from dipapprox.language.cells import written_out
 from dipapprox.language.core import Relation, Value
-from dipapprox.laws.distribution import ChoiceLaw, FiniteLaw
+from dipapprox.laws.distribution import ChoiceLaw, FiniteLaw, Scale
 from dipapprox.laws.families import FAMILIES
 from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.semantics.outcomes import ALWAYS, NEVER, UNION, reachable
@@ -46,9 +49,9 @@ class Noise:
     generator: random.Random
 
     def __post_init__(self) -> None:
-        self._values: dict[tuple[int, str, Fraction, str], Fraction] = {}
+        self._values: dict[tuple[int, str, Fraction, Scale], Fraction] = {}
 
-    def value(self, site: int, family: str, mean: Fraction, scale: str) -> Fraction:
+    def value(self, site: int, family: str, mean: Fraction, scale: Scale) -> Fraction:
         key = (site, family, mean, scale)
         if key not in self._values and FAMILIES[family].is_discrete:
             self._values[key] = mean + self.generator.randint(-2, 2)
@@ -68,10 +71,22 @@ class _Script:
     outcomes: tuple[int, ...]
     weights: list[list[Fraction]] = field(default_factory=list)
 
-    def choose(self, weights: list[Fraction]) -> int:
+    def choose(self, values: list[Value], weights: list[Fraction]) -> int:
         place = len(self.weights)
         self.weights.append(weights)
         return self.outcomes[place] if place < len(self.outcomes) else 0
+
+
+class Drawing(Protocol):
+    """Says what is drawn."""
+
+    def value(self, site: int, family: str, mean: Fraction, scale: Scale) -> Fraction: ...
+
+
+class Choosing(Protocol):
+    """Says which of some values is chosen, by its position."""
+
+    def choose(self, values: list[Value], weights: list[Fraction]) -> int: ...
 
 
 Distribution = dict[tuple[Value, ...], Fraction]
@@ -99,16 +114,24 @@ def run(
     program: core.Program, input: core.Input, noise: Noise, script: _Script | None = None
 ) -> tuple[Value, ...]:
     """Return the outputs of one run, in the order of the output cells."""
-    store: dict[str, Value] = {c.name: v for c, v in zip(program.inputs, input, strict=True)}
-    with suppress(_Ended):
-        _block(program.body, store, noise, script or _Script(()))
+    store = values_after(program, input, noise, script or _Script(()))
     try:
         return tuple(store[cell.name] for cell in program.outputs)
     except KeyError as missing:
         raise Unassigned from missing
 
 
-def _block(block: core.Block, store: dict[str, Value], noise: Noise, script: _Script) -> None:
+def values_after(
+    program: core.Program, input: core.Input, noise: Drawing, script: Choosing
+) -> dict[str, Value]:
+    """Return what all cells hold after one run."""
+    store: dict[str, Value] = {c.name: v for c, v in zip(program.inputs, input, strict=True)}
+    with suppress(_Ended):
+        _block(written_out(program.body), store, noise, script)
+    return store
+
+
+def _block(block: core.Block, store: dict[str, Value], noise: Drawing, script: Choosing) -> None:
     for statement in block:
         match statement:
             case core.Assign(target=target, value=value):
@@ -116,7 +139,7 @@ def _block(block: core.Block, store: dict[str, Value], noise: Noise, script: _Sc
             case core.Draw(target=target, family=family, mean=mean, scale=scale, site=site):
                 centre = _value(mean, store)
                 assert isinstance(centre, Fraction)
-                store[_cell(target, store)] = noise.value(site, family.name, centre, str(scale))
+                store[_cell(target, store)] = noise.value(site, family.name, centre, scale)
             case core.If(condition=condition, then=then, otherwise=otherwise):
                 _block(then if _holds(condition, store) else otherwise, store, noise, script)
             case core.While(condition=condition, body=body):
@@ -127,13 +150,27 @@ def _block(block: core.Block, store: dict[str, Value], noise: Noise, script: _Sc
                 weights = [_weight(weight, store) for _, weight in options]
                 if proportional:
                     weights = [weight / sum(weights) for weight in weights]
-                store[cell] = _value(options[script.choose(weights)][0], store)
+                values = [_value(value, store) for value, _ in options]
+                store[cell] = values[script.choose(values, weights)]
             case core.Exit():
                 raise _Ended
 
 
+EPSILON = Fraction(3, 7)
+
+
+def told_apart(word: str, *given: Fraction) -> Fraction:
+    """Return a number > 0 that is another one for other arguments."""
+    digest = sha256(f"{word} {given}".encode()).digest()
+    return Fraction(int.from_bytes(digest[:8], "big") + 1, 2**62)
+
+
+def exponential(exponent: Fraction) -> Fraction:
+    """Stand for e ^ exponent: any function that tells its arguments apart will do."""
+    return told_apart("exp", exponent) if exponent else Fraction(1)
+
+
 def _weight(weight: core.Weight, store: Mapping[str, Value]) -> Fraction:
-    """The value of a weight without eps."""
     match weight:
         case core.Sum(left, right):
             return _weight(left, store) + _weight(right, store)
@@ -141,8 +178,10 @@ def _weight(weight: core.Weight, store: Mapping[str, Value]) -> Fraction:
             return _weight(left, store) * _weight(right, store)
         case core.Inverse(operand):
             return 1 / _weight(operand, store)
-        case core.Epsilon() | core.Exponential():
-            raise AssertionError("the interpreter knows no eps")
+        case core.Epsilon():
+            return EPSILON
+        case core.Exponential(exponent):
+            return exponential(_weight(exponent, store))
         case _:
             return _number(weight, store)
 
@@ -277,7 +316,7 @@ def states_that_hold(states: FinalStates, input: core.Input, noise: Noise) -> li
         mean = sample.mean.at(numbers)
         if mean.is_constant:
             values[place] = noise.value(
-                sample.site, sample.family.name, mean.constant, str(sample.scale)
+                sample.site, sample.family.name, mean.constant, sample.scale
             )
     return [
         state
