@@ -23,14 +23,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
-from dipapprox.data_classes import Record
 from dipapprox.language.core import Cell, Value
 from dipapprox.linear.form import LinearForm
 from dipapprox.proofs.changes import Box, Change, Changes
 from dipapprox.proofs.cones import Cone, ConeBuilder
 from dipapprox.proofs.real_proof import OutputProof, PartProof
-from dipapprox.proofs.two_inputs import LostOutput, TwoInputs
-from dipapprox.proofs.worst_change import BoxShift, CostOfChanges, StateProof, dearness, total_loss
+from dipapprox.proofs.two_inputs import LostOutput, TwoInputs, most_lost
+from dipapprox.proofs.worst_change import BoxShift, CostOfChanges, StateProof
 from dipapprox.semantics.parts import ProgramPart
 from dipapprox.semantics.state import FinalStates
 
@@ -38,29 +37,17 @@ Atoms = tuple[Fraction | None, ...]
 """By real output: the number that it is for all inputs and samples; None if it has a density."""
 
 
-class PartLoss(Record):
-    """What one part loses along a ray of adjacent inputs, q + s·b for s >= 0.
-
-    q is the start of the cone of the first of its output's possible states. All parts walk along
-    their rays at the same time, so where parts share inputs, rays agree.
-    """
-
-    part: int  # the number of the part
-    output: int  # the number of its output
-    change: Change  # b, of the part's inputs, in multiples of the unit
-    loss: Fraction | None  # the log-ratio that is reached, in multiples of unit · eps; None for ∞
-
-
 class PartRun:
     """Proves a part, for boxes of changes of all inputs, output after output; what is done stands
     when a limit ends it."""
 
     def __init__(
-        self, number: int, part: ProgramPart, states: FinalStates, boxes: Sequence[Box]
+        self, number: int, part: ProgramPart, states: FinalStates, changes: Changes
     ) -> None:
         self._number, self.part, self.inputs = number, part, part.inputs
         self._outputs = part.outputs[: len(part.program.outputs)]  # the finite ones come first
-        self._boxes = tuple(dict.fromkeys(self.own(box) for box in boxes))
+        self._boxes = tuple(dict.fromkeys(self.own(box) for box in changes.boxes))
+        self._unit, self._count = changes.unit, len(changes.boxes[0]) if changes.boxes else 0
         builder = ConeBuilder(states)
         groups: dict[tuple[int, Atoms], tuple[Sequence[Value], list[Cone]]] = {}
         self._is_continuous = not any(sample.family.is_discrete for sample in states.samples)
@@ -74,7 +61,7 @@ class PartRun:
         self._reals = part.program.real_outputs
         self._costs: list[list[CostOfChanges]] = []
         self._proofs: list[OutputProof] = []
-        self.best_ray: PartLoss | None = None  # on which it loses most; None if it loses nothing
+        self.best_ray: TwoInputs | None = None  # on which it loses most; None if it loses nothing
 
     def own(self, box: Box) -> Box:
         """Return the changes of the part's inputs in changes of all."""
@@ -101,7 +88,7 @@ class PartRun:
             is_endless = any(each.loss is None for each in rays)
             self._proofs.append(OutputProof(tuple(output), states, is_endless))
             known = [] if self.best_ray is None else [self.best_ray]
-            self.best_ray = _dearest([*known, *(each for each in rays if each.loss != 0)])
+            self.best_ray = most_lost([*known, *(each for each in rays if each.loss != 0)])
             if is_endless:
                 return
 
@@ -111,25 +98,21 @@ class PartRun:
         names = tuple([cell.name for cell in self._reals])
         return PartProof(self.inputs, self._outputs, tuple(self._proofs), names)
 
-    def ray_at(self, change: Change) -> PartLoss | None:
-        """The most that the part loses along the ray of a change of all inputs, from 0."""
+    def ray_at(self, change: Change) -> TwoInputs | None:
+        """The most that the part loses along the ray of a change of all inputs."""
         own = tuple(change[k] for k in self.inputs)
-        return _dearest([self._along(number, own) for number in range(len(self._costs))])
+        return most_lost([self._along(number, own) for number in range(len(self._costs))])
 
-    def _along(self, output: int, change: Change) -> PartLoss:
+    def _along(self, output: int, change: Change) -> TwoInputs:
+        """What an output loses along the ray of a change, from the start of its first cone."""
+        values, cones = self._groups[output]
         costs = [each.at(change).cost for each in self._costs[output]]
-        loss = min((cost for cost in costs if cost is not None), default=None)
-        return PartLoss(self._number, output, change, loss)
-
-    def start(self, each: PartLoss) -> dict[int, Fraction]:
-        """Return the inputs that a ray starts from, by number among the program's."""
-        states = self._proofs[each.output].states
-        return dict(zip(self.inputs, states[0].cone.start, strict=True))
-
-    def lost(self, each: PartLoss, unit: Fraction) -> LostOutput:
-        """Return what is lost along a ray, in multiples of eps."""
-        loss = None if each.loss is None else each.loss * unit
-        return LostOutput(each.part, self._proofs[each.output].output, loss, place=each.output)
+        loss = min((cost * self._unit for cost in costs if cost is not None), default=None)
+        lost = LostOutput(self._number, tuple(values), loss, place=output)
+        first, second = ([Fraction(0)] * self._count for _ in range(2))
+        for k, start, step in zip(self.inputs, cones[0].start, change, strict=True):
+            first[k], second[k] = start, start + step * self._unit
+        return TwoInputs(tuple(first), tuple(second), (lost,), is_ray=True)
 
     def dearest_shift(self, box: Box) -> tuple[StateProof, BoxShift] | None:
         """The state and shift that cost most for changes in a box; None where a state has none."""
@@ -143,10 +126,6 @@ class PartRun:
                     if is_within(shift.box, own) and (found is None or shift.cost > found[1].cost):
                         found = state, shift
         return found
-
-
-def _dearest(rays: Iterable[PartLoss]) -> PartLoss | None:
-    return max(rays, key=lambda each: dearness(each.loss), default=None)
 
 
 def is_within(inner: Box, outer: Box) -> bool:
@@ -168,35 +147,32 @@ def atoms_of(shown: Iterable[LinearForm]) -> Atoms:
 
 # --- along rays of inputs, together ---------------------------------------------------------------
 
-Losses = tuple[PartLoss, ...]
 
+def joint_losses(runs: Sequence[PartRun], changes: Changes) -> TwoInputs | None:
+    """Return the ray on which all parts together lose most, as far as this is found.
 
-def joint_losses(runs: Sequence[PartRun], changes: Changes) -> Losses:
-    """Return where all parts together lose most, as far as this is found."""
-    alone = single_losses(runs)
-    if any(lost_in(each) is None for each in alone) or len(runs) == 1:
-        return dearest(alone)
-    together = list[Losses]()
+    All walk along it at the same time, so where parts share inputs, their rays agree.
+    """
+    alone = [run.best_ray for run in runs if run.best_ray is not None]
+    known = [*alone]
+    if any(each.loss is None for each in alone) or len(runs) == 1:
+        return most_lost(alone)
     if share_inputs([run.inputs for run in runs]):
         for change in dict.fromkeys(_common_changes(runs, changes)):
-            rays = [run.ray_at(change) for run in runs]
-            if _start_together(runs, rays):
-                together.append(_losing(rays))
+            rays = [ray for run in runs if (ray := run.ray_at(change)) is not None]
+            known += _together(runs, rays)
     elif len(changes.boxes) == 1:
-        together.append(_losing(run.best_ray for run in runs))
-    return dearest([*alone, *together])
+        known += _together(runs, alone)
+    return most_lost(known)
 
 
-def free_losses(runs: Sequence[PartRun], changes: Changes, free: Sequence[bool]) -> Losses:
+def free_losses(
+    runs: Sequence[PartRun], changes: Changes, free: Sequence[bool]
+) -> TwoInputs | None:
     """Return where changes of inputs without bounds alone lose most: such rays leave none."""
     kept = (b for b in changes.boxes if all(free[k] or not any(e) for k, e in enumerate(b)))
     rays = (run.ray_at(tuple(lo for lo, _ in box)) for box in kept for run in runs)
-    return dearest((each,) for each in rays if each is not None and each.loss != 0)
-
-
-def dearest(losses: Iterable[Losses]) -> Losses:
-    """Return where most is lost."""
-    return max(losses, key=lambda each: dearness(lost_in(each)), default=())
+    return most_lost([each for each in rays if each is not None and each.loss != 0])
 
 
 def share_inputs(inputs: Iterable[Sequence[int]]) -> bool:
@@ -205,52 +181,31 @@ def share_inputs(inputs: Iterable[Sequence[int]]) -> bool:
     return len(found) > len(set(found))
 
 
-def _start_together(runs: Sequence[PartRun], rays: Sequence[PartLoss | None]) -> bool:
-    """Whether all outputs are possible at the same inputs, those where the rays start."""
-    start = dict[int, Fraction]()
-    return all(
-        start.setdefault(k, value) == value
-        for run, each in zip(runs, rays, strict=True)
-        if each is not None
-        for k, value in run.start(each).items()
-    )
-
-
-def single_losses(runs: Sequence[PartRun]) -> list[Losses]:
-    """Return what each part loses where the outcomes of the others do not matter."""
-    return [(best,) for run in runs if (best := run.best_ray) is not None]
-
-
 def _common_changes(runs: Sequence[PartRun], changes: Changes) -> Iterator[Change]:
     for box in changes.boxes:
         ends = tuple(hi or lo for lo, hi in box)
         yield ends
         if len(changes.boxes) == 1:
             for run in runs:
-                best = run.best_ray
-                if best is not None:
-                    change = list(ends)
-                    for k, step in zip(run.inputs, best.change, strict=True):
-                        change[k] = step
-                    yield tuple(change)
+                if run.best_ray is not None:
+                    best = run.best_ray.change
+                    own = {k: int(best[k] / changes.unit) for k in run.inputs}
+                    yield tuple(own.get(k, end) for k, end in enumerate(ends))
 
 
-def _losing(rays: Iterable[PartLoss | None]) -> Losses:
-    return tuple(each for each in rays if each is not None and each.loss != 0)
-
-
-def along_rays(losses: Losses, runs: Sequence[PartRun], unit: Fraction, size: int) -> TwoInputs:
-    """Return the inputs, so many, with which rays begin, and what is lost along them."""
-    start, change = ([Fraction(0)] * size for _ in range(2))
-    for each in losses:
-        run = runs[each.part]
-        for (k, value), step in zip(run.start(each).items(), each.change, strict=True):
-            start[k], change[k] = value, step * unit
-    second = tuple([a + b for a, b in zip(start, change, strict=True)])
-    lost = tuple([runs[each.part].lost(each, unit) for each in losses])
-    return TwoInputs(tuple(start), second, lost, is_ray=True)
-
-
-def lost_in(losses: Losses) -> Fraction | None:
-    """What is lost in multiples of unit · eps; None for ∞."""
-    return total_loss(each.loss for each in losses)
+def _together(runs: Sequence[PartRun], rays: Sequence[TwoInputs]) -> Iterator[TwoInputs]:
+    """Yield what parts lose along their rays together, if all outputs are possible where rays
+    start."""
+    ends = dict[int, tuple[Fraction, Fraction]]()
+    for each in rays:
+        for k in runs[each.losses[0].part].inputs:
+            if ends.setdefault(k, (each.first[k], each.second[k]))[0] != each.first[k]:
+                return
+    lost = tuple([each for ray in rays for each in ray.losses if each.loss != 0])
+    if lost:
+        read = {k: ends[k] for each in lost for k in runs[each.part].inputs}
+        first, second = (
+            tuple([read[k][side] if k in read else Fraction(0) for k in range(len(rays[0].first))])
+            for side in (0, 1)
+        )
+        yield TwoInputs(first, second, lost, is_ray=True)

@@ -28,20 +28,10 @@ from dipapprox.language.core import Program
 from dipapprox.laws.distribution import weights_of
 from dipapprox.proofs.changes import Box, Changes, changes_of
 from dipapprox.proofs.cones import Cone, Pricing, ShiftSource
-from dipapprox.proofs.part_proofs import (
-    Losses,
-    PartRun,
-    along_rays,
-    dearest,
-    free_losses,
-    joint_losses,
-    lost_in,
-    share_inputs,
-    single_losses,
-)
+from dipapprox.proofs.part_proofs import PartRun, free_losses, joint_losses, share_inputs
 from dipapprox.proofs.places import between_places, turns_of
 from dipapprox.proofs.real_proof import CoupledSample, OutputProof, RealProof
-from dipapprox.proofs.two_inputs import Point, RealInputs, TwoInputs
+from dipapprox.proofs.two_inputs import Point, RealInputs, TwoInputs, most_lost
 from dipapprox.proofs.vanishing import as_eps_vanishes, closed, dearest_place, lost_at
 from dipapprox.proofs.worst_change import BoxShift
 from dipapprox.semantics.parts import independent_parts
@@ -146,7 +136,7 @@ class _Search:
             any(each.choices for each in states),
         )
         self._runs = [
-            PartRun(number, part, each, changes.boxes)
+            PartRun(number, part, each, changes)
             for number, (part, each) in enumerate(zip(parts, states, strict=True))
         ]
         self._states, self._changes = states, changes
@@ -158,20 +148,21 @@ class _Search:
         runs, changes, bounded = self._runs, self._changes, self._bounded
         if not changes.unit:
             return replace(known, upper=Fraction(0))
-        losses: Losses = ()
+        lost: TwoInputs | None = None
         ended = ""
         try:
             for run in runs:
                 run.prove(with_rays=not (bounded or serving))
             if not (bounded or serving):
-                losses = joint_losses(runs, changes)
+                lost = joint_losses(runs, changes)
             elif not (serving or changes.is_bounded):
-                losses = free_losses(runs, changes, [b is None for b in self._inputs.bounds])
+                lost = free_losses(runs, changes, [b is None for b in self._inputs.bounds])
         except LimitReached as reached:
             ended = reached.reason
-            losses = () if bounded else dearest(single_losses(runs))
+            rays = [run.best_ray for run in runs if run.best_ray is not None]
+            lost = None if bounded else most_lost(rays)
         known = replace(known, parts=tuple(run.proof for run in runs))
-        found = _concluded(known, runs, changes, losses, ended)
+        found = _concluded(known, runs, changes, lost, ended)
         if serving:
             return found
         if bounded:
@@ -256,17 +247,17 @@ def _require_one_direction(samples: Iterable[Sample], has_choices: bool) -> None
 
 
 def _concluded(
-    known: RealProof, runs: Sequence[PartRun], changes: Changes, losses: Losses, ended: str
+    known: RealProof, runs: Sequence[PartRun], changes: Changes, lost: TwoInputs | None, ended: str
 ) -> RealProof:
     """Return the answer; `ended` says which limit ended the search, if one did."""
-    if losses:
-        rays = along_rays(losses, runs, changes.unit, len(known.subject.inputs))
-        known = replace(known, between=rays)
-    lower = lost_in(losses)
-    if lower is None:
-        lost = [known.parts[each.part].outputs[each.output] for each in losses]
-        return replace(known, has_none=True, reason=_trouble(lost))
-    known = replace(known, lower=lower * changes.unit)
+    lower = Fraction(0)
+    if lost is not None:
+        known = replace(known, between=lost)
+        if lost.loss is None:
+            outputs = [known.parts[each.part].outputs[each.place] for each in lost.losses]
+            return replace(known, has_none=True, reason=_trouble(outputs))
+        lower = lost.loss
+    known = replace(known, lower=lower)
     if not changes.is_bounded and lower:
         return replace(known, has_none=True, reason="adjacent inputs may differ by any amount")
     if ended:
@@ -287,7 +278,7 @@ def _concluded(
     found = [(run.own(box), run.dearest_shift(box)) for run in runs] if upper else []
     return replace(
         known,
-        reason=None if upper == lower else open_,
+        reason=None if upper * changes.unit == lower else open_,
         upper=upper * changes.unit,
         coupling=tuple(
             sample
