@@ -51,6 +51,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from heapq import heappop, heappush
+from itertools import count
 
 from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant
@@ -111,22 +112,41 @@ class CostOfChanges:
 
     def worst(self, boxes: Sequence[Box]) -> StateProof:
         """Return the worst of all changes in some boxes, or bounds of its cost."""
-        cone = self._cone
-        search = _Search(len(cone.rows), len(boxes[0]) if boxes else 0)
-        for box in boxes:
-            if not self._look_at(box, search):
-                return StateProof(cone, search.dearest, None)
-        for _ in range(MOST_BOXES):
-            halved = search.next_box()
-            if halved is None:
+        cone, todo, halved = self._cone, [*boxes], 0
+        nothing = (0,) * (len(boxes[0]) if boxes else 0), (_ZERO,) * len(cone.rows)
+        dearest, most, done = DearChange(*nothing, _ZERO), _ZERO, list[BoxShift]()
+        # Boxes without a shift first, then the dearest; of equals the latest.
+        waiting: list[tuple[tuple[bool, Fraction], int, Box, BoxShift | None, int]] = []
+        order = count(0, -1)
+        while True:
+            for box in todo:
+                change, shift, place = self._look_at(box)
+                if change is not None and change.cost is None:
+                    return StateProof(cone, change, None)
+                if change is not None and change.cost is not None and change.cost > most:
+                    dearest, most = change, change.cost
+                if shift is not None and place is None:
+                    done.append(shift)
+                else:
+                    rank = (False, _ZERO) if shift is None else (True, -shift.cost)
+                    heappush(waiting, (rank, next(order), box, shift, place or 0))
+            if not waiting or halved == MOST_BOXES:
                 break
+            _, _, box, shift, place = heappop(waiting)
+            if shift is not None and shift.cost <= most:
+                done.append(shift)
+                todo = []
+                continue
             check_limits()
-            if not all(self._look_at(half, search) for half in halved):
-                return StateProof(cone, search.dearest, None)
-        return StateProof(cone, search.dearest, search.shifts())
+            halved += 1
+            todo = [(*box[:place], (end, end), *box[place + 1 :]) for end in box[place]]
+        known = [shift for _, _, _, shift, _ in waiting]
+        kept = [shift for shift in known if shift is not None]
+        return StateProof(cone, dearest, (*done, *kept) if len(kept) == len(known) else None)
 
-    def _look_at(self, box: Box, search: _Search) -> bool:
-        """Solve for a box; False if a change in it is found to have no shift at all."""
+    def _look_at(self, box: Box) -> tuple[DearChange | None, BoxShift | None, int | None]:
+        """Solve for a box: a dear change in it, a shift for all of them, and at which input it may
+        be halved; None for none, and where the shift costs no more than the change."""
         found = self._solve(box)
         totals: dict[int, Fraction] = {}  # Σ_g y_g c_gk
         pays: dict[int, Fraction] = {}  # Σ_g y_g times the largest -c_gk·Δ_k in the box
@@ -138,25 +158,13 @@ class CostOfChanges:
         ends = [(lo if totals.get(k, _ZERO) > 0 else hi) for k, (lo, hi) in enumerate(box)]
         gaps = {k: pays[k] + totals[k] * ends[k] for k in pays}
         value = -sum((totals[k] * ends[k] for k in totals), _ZERO)
-        change = tuple(ends)
-        dearest = max(gaps, key=lambda k: gaps[k], default=0)
+        change, widest = tuple(ends), max(gaps, key=lambda k: gaps[k], default=0)
         if isinstance(found, Infeasible):
-            if value > 0:
-                search.note(DearChange(change, found.flow, None))
-                return False
-            search.wait(box, None, dearest)
-            return True
+            return DearChange(change, found.flow, None) if value > 0 else None, None, widest
         shift = self._shift(box, found)
         if value == shift.cost:
-            search.note(DearChange(change, found.flow, shift.cost))
-            search.done.append(shift)
-            return True
-        corner = self.at(change)
-        search.note(corner)
-        if corner.cost is None:
-            return False
-        search.wait(box, shift, dearest)
-        return True
+            return DearChange(change, found.flow, value), shift, None
+        return self.at(change), shift, widest
 
     def _solve(self, box: Box) -> Optimum[int] | Infeasible:
         """Solve for the least right sides in a box."""
@@ -170,48 +178,6 @@ class CostOfChanges:
             if source.is_integer and shift.denominator != 1:
                 raise BrokenInvariant("an integer sample is shifted by a fraction")
         return BoxShift(box, moved, found.value)
-
-
-class _Search:
-    """What is known while boxes are halved."""
-
-    def __init__(self, rows: int, inputs: int) -> None:
-        self.dearest = DearChange((0,) * inputs, (_ZERO,) * rows, _ZERO)
-        self.done: list[BoxShift] = []
-        # Boxes without a shift first, then the dearest; of equals the latest.
-        self._waiting: list[tuple[tuple[bool, Fraction], int, Box, BoxShift | None, int]] = []
-        self._number = 0
-
-    def note(self, flow: DearChange) -> None:
-        known = self.dearest.cost
-        if known is not None and (flow.cost is None or flow.cost > known):
-            self.dearest = flow
-
-    def wait(self, box: Box, shift: BoxShift | None, halve_at: int) -> None:
-        self._number += 1
-        rank = (False, _ZERO) if shift is None else (True, -shift.cost)
-        heappush(self._waiting, (rank, -self._number, box, shift, halve_at))
-
-    def next_box(self) -> tuple[Box, Box] | None:
-        """Return the two ends of the most promising box; None if none can be dearer than known."""
-        while self._waiting:
-            _, _, box, shift, place = heappop(self._waiting)
-            known = self.dearest.cost
-            if shift is not None and known is not None and shift.cost <= known:
-                self.done.append(shift)
-                continue
-            lo, hi = box[place]
-            return (
-                (*box[:place], (lo, lo), *box[place + 1 :]),
-                (*box[:place], (hi, hi), *box[place + 1 :]),
-            )
-        return None
-
-    def shifts(self) -> tuple[BoxShift, ...] | None:
-        """Return the shifts for all boxes; None if one has none yet."""
-        found = [shift for _, _, _, shift, _ in self._waiting]
-        kept = [shift for shift in found if shift is not None]
-        return (*self.done, *kept) if len(kept) == len(found) else None
 
 
 def total_loss(losses: Iterable[Fraction | None]) -> Fraction | None:
