@@ -25,11 +25,10 @@ from fractions import Fraction
 
 from dipapprox.language.core import Cell, Value
 from dipapprox.linear.form import LinearForm
-from dipapprox.proofs.changes import Box, Change, Changes
 from dipapprox.proofs.cones import Cone, ConeBuilder
 from dipapprox.proofs.real_proof import OutputProof, PartProof
 from dipapprox.proofs.two_inputs import LostOutput, TwoInputs, most_lost
-from dipapprox.proofs.worst_change import BoxShift, CostOfChanges, StateProof
+from dipapprox.proofs.worst_change import Box, BoxShift, Change, Changes, CostOfChanges, StateProof
 from dipapprox.semantics.parts import ProgramPart
 from dipapprox.semantics.state import FinalStates
 

@@ -26,14 +26,13 @@ from dipapprox.exact.choices.validity import check_choices
 from dipapprox.exact.signs.interval import ALL_EPSILONS
 from dipapprox.language.core import Program
 from dipapprox.laws.distribution import weights_of
-from dipapprox.proofs.changes import Box, Changes, changes_of
 from dipapprox.proofs.cones import Cone, Pricing, ShiftSource
 from dipapprox.proofs.part_proofs import PartRun, free_losses, joint_losses, share_inputs
 from dipapprox.proofs.places import between_places, turns_of
 from dipapprox.proofs.real_proof import CoupledSample, OutputProof, RealProof
 from dipapprox.proofs.two_inputs import Point, RealInputs, TwoInputs, most_lost
 from dipapprox.proofs.vanishing import as_eps_vanishes, closed, dearest_place, lost_at
-from dipapprox.proofs.worst_change import BoxShift
+from dipapprox.proofs.worst_change import Box, BoxShift, Changes, changes_of
 from dipapprox.semantics.parts import independent_parts
 from dipapprox.semantics.real_inputs import (
     NotReal,

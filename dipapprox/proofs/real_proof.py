@@ -13,9 +13,8 @@ from dipapprox.language.core import Program, Value
 from dipapprox.language.domains import AllReals, domain_text
 from dipapprox.privacy.description import Table, count
 from dipapprox.proofs.budget_answer import BudgetAnswer, budget_text, optional_text, plain_value
-from dipapprox.proofs.changes import Box
 from dipapprox.proofs.two_inputs import Point, TwoInputs, is_open
-from dipapprox.proofs.worst_change import StateProof
+from dipapprox.proofs.worst_change import Box, StateProof
 
 _MOST_ROWS = 20  # samples of a coupling, in its table
 

@@ -38,10 +38,9 @@ from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.run import Setting
 from dipapprox.proof_steps.machines import number_json
 from dipapprox.proofs.budget_verdict import by_budget, serving_budget
-from dipapprox.proofs.changes import Change, changes_of
 from dipapprox.proofs.cones import Cone, GuardRow, Pricing, ShiftSource
 from dipapprox.proofs.prove_real import IMPOSSIBLE, prove_real
-from dipapprox.proofs.worst_change import CostOfChanges
+from dipapprox.proofs.worst_change import Change, CostOfChanges, changes_of
 from dipapprox.questions.verify import Verify
 from tests.cases import cases, examples, refuses, text_of
 from tests.kernel.test_potentials import file_of
