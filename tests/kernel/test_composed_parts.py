@@ -123,6 +123,14 @@ def test_greatest_losses_of_parts_add_up(norm, adjacent) -> None:
         refuses((NoCertificate, NotProved), None, proof, kinds, norm, kept, near - sign * little, 0)
 
 
+def test_losses_above_one_run_are_not_above_two() -> None:
+    found = proof([random_rows("l0 2"), random_rows("other")], "l0 2", True, 3, HALF)
+    steps: list[Any] = [*found.steps]
+    (number,) = (k for k, step in enumerate(steps) if step["rule"] == "losses above parts")
+    alone = [*steps[: number + 1], {**steps[-1], "from": [number]}]
+    refuses(Refuted, "no losses are above", replay, found.pipeline, found.claim, alone)
+
+
 @pytest.mark.parametrize("kept", [True, False])
 @pytest.mark.parametrize("delta", ["0", "some"])
 def test_nothing_false_is_confirmed_of_changed_steps(kept, delta) -> None:
