@@ -454,6 +454,8 @@ def test_of_very_many_inputs_that_move_numbers_one_pair_of_each_difference_is_en
     guarded = Proof(machine_of(told), None)
     assert not guarded.in_sets
     assert len([*islice(pairs_of(guarded), 100)]) == 100
+    alone = MANY.format("Lap(q[i], 1)") + "  if q[1] > 0 then y[1] <- 0 end"
+    assert not Proof(machine_of(alone), None).in_sets
     few = MANY.replace("20", "2").format("Lap(q[i], 1)")
     assert not Proof(machine_of(few), None).in_sets
     named = MANY.format("Lap(0, 1)").replace("0..2", "{a, b, c}").replace("l1 1", "all")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.kernel import signs
-from dipapprox.kernel.balls import precision
+from dipapprox.kernel.balls import between, precision
 from dipapprox.kernel.errors import BadProof, NotProved
 from dipapprox.kernel.evaluate import evaluate
 from dipapprox.kernel.excesses import Excesses, Label, Prices, Published, positive_part
@@ -20,7 +20,7 @@ from dipapprox.kernel.exponentials import Ratio, Sum
 from dipapprox.kernel.laws import Law
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.proofs import growth_bound
-from dipapprox.kernel.several import _range
+from dipapprox.kernel.several import FARTHEST, _above, _range
 from dipapprox.kernel.signs import ALL, Epsilons, Signs, read_epsilons
 from tests.cases import refuses
 from tests.exact.sign_functions import EPS, ONE, constant, exp, product
@@ -158,6 +158,19 @@ def test_quotients_are_bounded_where_they_turn() -> None:
         low = arb_poly([arb(1), arb(0), arb("-3.96"), arb(0), arb("3.96")])
         found = _range(low + arb("0.02"), low, Fraction(2, 25))
         assert not found.is_finite() or found.contains(arb(3))
+
+
+def test_masses_whose_losses_are_no_interval_of_the_grid_lie_at_the_greatest() -> None:
+    """Two thirds at 0; and what may be farther down than losses go, where it is at most."""
+    with precision(64):
+        third, step, both = arb(1) / 3, Fraction(1, 4), -(-2 << 32) // 3 + 1
+        found = _above(iter([(third, third, arb(1))] * 2), arb(0), step, 32)
+        assert (found.start, found.masses, found.infinite) == (0, (both,), 0)
+        partly = between(arb(-FARTHEST - 6).exp(), arb(-FARTHEST + 4).exp())
+        for y, least in ((partly, -FARTHEST + 4), (arb(-2 * FARTHEST).exp(), -FARTHEST)):
+            low = _above(iter([(third, third, y)] * 2), arb(0), step, 32)
+            assert low.masses == (both,)
+            assert 4 * least <= low.start <= 4 * least + 1
 
 
 def test_where_one_input_never_is_all_counts() -> None:
