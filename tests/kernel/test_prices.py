@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.kernel import signs
 from dipapprox.kernel.balls import between, precision
-from dipapprox.kernel.errors import BadProof, NotProved
 from dipapprox.kernel.evaluate import evaluate
 from dipapprox.kernel.excesses import Excesses, Label, Prices, Published, positive_part
 from dipapprox.kernel.exponentials import Ratio, Sum
@@ -22,10 +21,11 @@ from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.proofs import growth_bound
 from dipapprox.kernel.several import FARTHEST, _above, _range
 from dipapprox.kernel.signs import ALL, Epsilons, Signs, read_epsilons
-from tests.cases import refuses
+from tests.cases import check_answers
 from tests.exact.sign_functions import EPS, ONE, constant, exp, product
 from tests.kernel.ends import lower, upper
 from tests.kernel.graphs import FINE, small
+from tests.kernel.machines import judged
 from tests.kernel.simpson import simpson
 
 UNIT = Fraction(1)
@@ -91,15 +91,6 @@ def test_restrictions_compare_as_intervals_do() -> None:
         assert (price == 0) == all(b for a, b in zip(one, other, strict=True) if a)
 
 
-def test_multiples_of_one_density() -> None:
-    graph = Graph()
-    for family in ("Gauss", "LapPlus", "GumbelMinus"):
-        law = Law(family, Fraction(1), UNIT, 0)
-        one, twice = (graph.density(law, Fraction(k)) for k in (1, 2))
-        assert Prices(graph, UNIT).price(one, twice) == 0
-        assert Prices(graph, UNIT).price(twice, one) is None
-
-
 def test_products_of_different_lengths_or_signs_do_not_compare() -> None:
     graph = Graph()
     f, g, h = (graph.density(Law("Lap", Fraction(mean), UNIT, 0)) for mean in (0, 1, 2))
@@ -134,13 +125,6 @@ def test_excesses_are_integrals_of_what_is_above(made, eps_prv, halved) -> None:
     assert found or true <= 1e-5
 
 
-def test_what_may_be_positive_everywhere_is_counted_whole() -> None:
-    """Nothing is known but that a function lies within 1 of 0: its integral may be 2."""
-    found = positive_part(arb_poly([arb(0, 1)]))
-    assert found.contains(0)
-    assert found.contains(arb("1.99"))
-
-
 @pytest.mark.parametrize("ends", [(None, Fraction(0)), (Fraction(0), None)])
 def test_what_is_beyond_the_grid_counts_on_either_side(ends) -> None:
     """Of half a normal law, whose tails begin where they have a fiftieth of the mass."""
@@ -150,14 +134,6 @@ def test_what_is_beyond_the_grid_counts_on_either_side(ends) -> None:
     excess = graph.add("excess", parts, UNIT, True)
     bounds = evaluate(graph, [excess], UNIT, replace(FINE, bits=1))[excess]
     assert lower(bounds) < 0.48 < 0.5 < upper(bounds)
-
-
-def test_quotients_are_bounded_where_they_turn() -> None:
-    """They are 1.02 at both ends and in the middle, and 3 between."""
-    with precision(64):
-        low = arb_poly([arb(1), arb(0), arb("-3.96"), arb(0), arb("3.96")])
-        found = _range(low + arb("0.02"), low, Fraction(2, 25))
-        assert not found.is_finite() or found.contains(arb(3))
 
 
 def test_masses_whose_losses_are_no_interval_of_the_grid_lie_at_the_greatest() -> None:
@@ -230,13 +206,6 @@ def test_how_many_cuts_and_rises_are_enough(monkeypatch) -> None:
     assert not Signs(Epsilons(Fraction(1), TWO)).tell(square, positive=False)
 
 
-def test_what_touches_0_at_an_irrational_number_is_not_known() -> None:
-    function = as_sum(product([EPS * exp(1) - ONE] * 2))
-    for on in INTERVALS[:4]:
-        assert not Signs(on).tell(function, positive=False)
-    assert Signs(Epsilons(Fraction(1), None)).tell(function, positive=True)
-
-
 def test_only_what_has_one_sign_is_divided_by() -> None:
     signs = Signs(ALL)
     grows, falls = (Ratio(as_sum(each)) for each in (exp(1) - ONE, ONE - exp(1)))
@@ -246,21 +215,29 @@ def test_only_what_has_one_sign_is_divided_by() -> None:
             assert whole.sign(eps) == 0
         # A quotient has the sign of its numerator.
         assert signs.inverse(falls).numerator.sign(eps) == -1
-    for one in (as_sum(EPS - ONE), Sum(())):
-        refuses(NotProved, None, signs.inverse, Ratio(one))
-        refuses(NotProved, None, Signs.at(Fraction(1)).inverse, Ratio(one))
 
 
-def test_intervals_are_read_strictly() -> None:
-    assert read_epsilons({"from": 0, "to": None}) == ALL
-    assert read_epsilons("1/2").point == HALF
-    records = [{"from": 0}, {"from": None, "to": 1}, {"from": 0, "to": "inf"}]
-    records += [{"from": 2, "to": 1}, {"from": 0, "to": 0}]
-    for bad in (0, -1, None, "1", [0, 1], *records, {"from": 0, "to": 1, "closed": True}):
-        refuses(BadProof, None, read_epsilons, bad)
+def multiple(family: str, one: int, other: int) -> Fraction | None:
+    """The price of a multiple of a density in that of another."""
+    graph, own = Graph(), Law(family, Fraction(1), UNIT, 0)
+    f, g = (graph.density(own, Fraction(k)) for k in (one, other))
+    return Prices(graph, UNIT).price(f, g)
 
 
-def test_powers_that_are_high_are_refused_and_not_worked_out() -> None:
-    function = Sum.of([((Fraction(0), 10**9), 1), ((Fraction(0), 0), -1)])
-    with pytest.raises(NotProved):
-        Signs(Epsilons(Fraction(2), Fraction(3))).tell(function, positive=False)
+def turned() -> bool:
+    """A quotient that is 1.02 at both ends and in the middle, and 3 between."""
+    with precision(64):
+        low = arb_poly([arb(1), arb(0), arb("-3.96"), arb(0), arb("3.96")])
+        found = _range(low + arb("0.02"), low, Fraction(2, 25))
+    return not found.is_finite() or found.contains(arb(3))
+
+
+TOUCHES = as_sum(product([EPS * exp(1) - ONE] * 2))
+"""It is 0 at an irrational number."""
+
+HIGH = Sum.of([((Fraction(0), 10**9), 1), ((Fraction(0), 0), -1)])
+
+
+def test_prices_and_signs_that_are_told_or_refused() -> None:
+    asked = {"positive_part": positive_part, "read_epsilons": read_epsilons}
+    check_answers("kernel_prices", judged(globals() | asked))
