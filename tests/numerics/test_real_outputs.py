@@ -371,6 +371,6 @@ def test_masses_of_densities_are_those_of_events(noises, most) -> None:
         masses = pair.masses(intervals, one, 30, Tier.AUTO)
         assert masses is not None
         for side, own in zip(sides, masses, strict=True):
-            event = line.masses.of(side, 44, {0: intervals})
+            event = line.masses.of(side, 40, {0: intervals})
             assert isinstance(event, Enclosure)
             assert own.meets(event) and own.width < F(1, 10**11)
