@@ -39,7 +39,6 @@ def run(words: argparse.Namespace, out: Output) -> int:
 
 
 def _listings(content: dict[str, Any]) -> list[ProgramText]:
-    """Return the texts of the programs that a proof is about, each once."""
     if "program" in content:
         texts = [content["program"]]
     else:

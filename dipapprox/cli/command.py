@@ -130,8 +130,6 @@ _FILE = re.compile(r".+\.(dpg|dip|dipa|py(:\w+)?)")
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser, of the program or of one command."""
-
     given: Sequence[str] = ()
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
@@ -140,7 +138,6 @@ class Parser(argparse.ArgumentParser):
         return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong, and exit."""
         said, hint = self._said(message)
         self.exit(Status.BAD_INPUT, f"error: {said}\nhint: {hint}\n")
 
@@ -306,7 +303,6 @@ def limits_of(words: argparse.Namespace) -> Limits:
 
 
 def add_arguments(parser: argparse.ArgumentParser, declared: Iterable[Argument]) -> None:
-    """Add the flags of declared arguments, under their headings."""
     groups: dict[str, argparse._ActionsContainer] = {"": parser}
     for each in declared:
         if each.group not in groups:
@@ -330,7 +326,6 @@ def path(text: str) -> Path:
 
 
 def add_report(parser: argparse.ArgumentParser) -> None:
-    """Add --report, for answers that are handed to others."""
     help = "write a page to hand to a reviewer: program, answer, pictures, in one file"
     parser.add_argument(REPORT, type=path, metavar="OUT.html", help=help)
 

@@ -95,7 +95,6 @@ _SAID = ("nargs", "default", "choices", "metavar", "help")
 
 
 def describe(parser: argparse.ArgumentParser) -> str:
-    """Return the words of its commands as `WORDS` has them."""
     words = {
         name: [
             _described(word, _group_of(word, command))

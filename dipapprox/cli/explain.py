@@ -47,7 +47,6 @@ _MOST_STATES = 50  # states shown in full as text; JSON has all of them
 
 
 def explanation_text(explanation: Explanation) -> str:
-    """Write everything, one block for each state."""
     at = f"integrals at ε = {explanation.eps}"
     lines = [_headline(explanation), _averages(explanation), at]
     for number, state in enumerate(explanation.details[:_MOST_STATES], 1):

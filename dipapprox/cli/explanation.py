@@ -175,7 +175,6 @@ class ExplainedState(Record):
 
     @property
     def depth(self) -> int:
-        """Nested integrals after optimisation."""
         return 0 if self.after is None else nesting(self.after)
 
     @property

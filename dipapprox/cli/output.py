@@ -61,7 +61,6 @@ class Output:
         return consoles.Console(file=self.file, width=self._width, highlight=False)
 
     def show(self, *renderables: RenderableType) -> None:
-        """Render for people and write; see `write`."""
         stop_watching()
         # rich turns a broken pipe into exit status 1, which would mean Not_DP: write it ourselves.
         with _writing(), self.console.capture() as capture:

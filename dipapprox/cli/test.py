@@ -40,17 +40,13 @@ def shown(outcome: ClaimOutcome) -> str:
 
 
 class TestedClaims(Record, Result):
-    """Claims with their outcomes, by the files they stand in."""
-
     tested: Mapping[Path, Sequence[Tested]]
 
     @property
     def outcomes(self) -> Counter[ClaimOutcome]:
-        """How many claims have each outcome."""
         return Counter(each.outcome for cases in self.tested.values() for each in cases)
 
     def summary(self) -> str:
-        """Say in a line how many hold."""
         outcomes = self.outcomes
         spent = sum(each.seconds for cases in self.tested.values() for each in cases)
         words = ("holds" if outcomes[ClaimOutcome.HOLDS] == 1 else "hold", *_WORDS)
@@ -61,7 +57,6 @@ class TestedClaims(Record, Result):
         return f"{total} in {where}: {', '.join(parts)} ({seconds_text(spent)})"
 
     def to_dict(self) -> dict[str, object]:
-        """Return the fields of `test --json`."""
         outcomes = self.outcomes
         return {
             "claims": [
@@ -80,7 +75,6 @@ class TestedClaims(Record, Result):
         }
 
     def describe(self) -> Description:
-        """Return what people see of it: a table for every file."""
         tables = tuple(
             Table(
                 str(path),

@@ -227,7 +227,6 @@ def _colours(matrix: Matrix) -> _Colours:
 
 
 def _about(group: Group) -> Iterator[str]:
-    """Say what is fixed, and what the answers are about."""
     fixed = group.fixed_text()
     if fixed:
         yield fixed
@@ -250,7 +249,6 @@ def _times(group: Group, name: str, series: Iterable[Series]) -> Any:
 
 
 def _measured_series(group: Group, name: str) -> dict[str, list[_Line]]:
-    """Collect the numbers along a field, by what they are."""
     found: dict[str, list[_Line]] = {}
     for each in series_of(group, name):
         points = [(value, row.number) for value, row in each.points if row.number]

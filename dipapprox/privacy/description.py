@@ -77,12 +77,10 @@ def count(number: int, noun: str) -> str:
 
 
 def seconds_text(spent: float) -> str:
-    """Write a run time."""
     return f"{spent:.3g} s" if spent >= 0.001 else "< 1 ms"
 
 
 def known(*facts: tuple[str, str | None]) -> tuple[Fact, ...]:
-    """Return the facts that have a value."""
     return tuple((name, value) for name, value in facts if value)
 
 
@@ -137,7 +135,6 @@ class End(Record):
 
 
 def why_table(ends: Sequence[End]) -> Table:
-    """Lay out the ends of an answer for people."""
     return Table("Why", ("end", "by", "pair", "outputs"), tuple(each.row() for each in ends))
 
 
@@ -174,7 +171,6 @@ def ends_of(
 
 
 def html(description: Description) -> str:
-    """Lay a description out for a notebook."""
     return f"<div>{''.join(_html(description))}</div>"
 
 

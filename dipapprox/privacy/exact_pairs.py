@@ -58,8 +58,6 @@ class Divergence(Record):
 
 
 class Distributions(Protocol):
-    """Where exact distributions come from."""
-
     def distribution(self, input: Input) -> tuple[ExponentialRatio, ...] | NotEnclosed:
         """The probability of every output as a function of ε, or why there is none."""
 

@@ -81,8 +81,6 @@ def _enclosed(probability: Enclosure) -> str:
 
 
 class DistinguishedPair(Record):
-    """A pair of inputs and outputs that tell them apart."""
-
     input: Input
     adjacent: Input
     rows: tuple[WitnessRow, ...]
@@ -148,7 +146,6 @@ class Replayed(Record):
     proof: object = field(default=None, repr=False, compare=False)
 
     def __add__(self, other: Replayed) -> Replayed:
-        """Return that two proofs were replayed."""
         bits = max(self.bits, other.bits)
         return Replayed(self.steps + other.steps, self.seconds + other.seconds, bits)
 
@@ -335,7 +332,6 @@ class RunResult(Result):
     def _witness_charts(
         self, title: str, witness: DistinguishedPair | None
     ) -> tuple[charts.Chart, ...]:
-        """Draw outputs, if there are any: how likely each is for two inputs."""
         if witness is None or not witness.rows:
             return ()
         first, second = witness.pair_text(self.inputs)

@@ -85,7 +85,6 @@ class AnswerScope(Record):
         return f" {self.text}" if self.listed else ""
 
     def fields(self) -> dict[str, object]:
-        """Return the fields "scope" and "caveat" of every answer's JSON object."""
         return {
             "scope": {
                 "text": self.text,
@@ -101,7 +100,6 @@ class AnswerScope(Record):
 
 
 def scope_of(program: Program, selection: PairSelection) -> AnswerScope:
-    """Describe what an answer for these pairs of a program is about."""
     match selection:
         case AllPairs():
             pairs = _adjacency_text(program.adjacency)
@@ -268,7 +266,6 @@ def _named(text: str, program: Program, name: str) -> tuple[Pair, ...]:
 
 
 def _read(path: Path, name: str) -> list[object]:
-    """Read the items of a file, which should be pairs."""
     try:
         text = read_text(path, _LARGEST_FILE)
     except UserError as error:

@@ -346,7 +346,6 @@ def _classes(paths: Sequence[Path]) -> dict[object, _Classes]:
 
 
 def ratio_of(ratio: Ratio) -> ExponentialRatio:
-    """Return a quotient of the kernel as the engine has it."""
     return ExponentialRatio.of(
         _polynomial(ratio.numerator),
         {_polynomial(factor): exponent for factor, exponent in ratio.denominator},
@@ -358,5 +357,4 @@ def _polynomial(function: Sum) -> ExponentialPolynomial:
 
 
 def value_of(value: str | int | Fraction) -> Value:
-    """Return a value of the kernel as the language has it."""
     return value if isinstance(value, str) else Fraction(value)

@@ -89,7 +89,6 @@ def _complaining() -> Iterator[None]:
 
 
 def _read_part(line: bytes, kind: type[_Part]) -> _Part:
-    """Read what a heading has, or the key of a case."""
     with _complaining():
         return msgspec.json.decode(line, type=kind)
 

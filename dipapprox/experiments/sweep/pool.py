@@ -52,7 +52,6 @@ class Worker:
             )
 
     def end(self) -> int:
-        """Kill the process, if it is not dead; return its status."""
         self.process.kill()
         return self.process.wait()
 
@@ -168,7 +167,6 @@ class Pool:
         return worker.end()
 
     def close(self) -> None:
-        """End the workers, and the cases that they run."""
         with self._lock:
             self._closed = True
         for worker in [*self._workers]:

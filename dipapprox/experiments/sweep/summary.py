@@ -45,8 +45,6 @@ class CaseRow(Record):
 
 
 class Group(Record):
-    """The cases of one task and program."""
-
     task: str
     program: str
     fixed: Mapping[str, str]  # what all have in common
@@ -88,7 +86,6 @@ class Matrix(Record):
         return any(row.answer in SYMBOLS and row.answer != "-" for row in self.rows)
 
     def turned(self) -> Matrix:
-        """Return the same cases with columns for rows."""
         return Matrix(self.across, self.down, tuple(zip(*self.cells, strict=True)))
 
 

@@ -119,7 +119,6 @@ def decided(
 
 @cache
 def proved(text: str, seconds: float) -> RerunAnswer:
-    """Bound the least budget of an automaton."""
     try:
         automaton = automaton_of(parse_dipa(text))
     except SourceError as error:
@@ -261,7 +260,6 @@ class _Cells(Record):
         return verified(subject, claim, asked.engine, asked.strategy, asked.seconds)
 
     def subject(self, row: Printed, queries: int | None = None) -> RerunSubject:
-        """Return the program of a row, with its parameters."""
         program = self._program(row)
         parameters = {"N": row["n"] if queries is None else str(queries)}
         parameters |= {name: text.format_map(row) for name, text in program.parameters.items()}
@@ -305,7 +303,6 @@ def _value(row: Printed, column: str) -> Fraction:
 
 
 def _pairs(text: str, row: Printed, program: ProgramPlan) -> str:
-    """Put printed inputs into a pair."""
     n = int(row["n"])
     values = {"zeros": " ".join("0" * n), "ones": " ".join("1" * n), **row}
     spelled = {

@@ -86,7 +86,6 @@ class PaperTable(Struct, frozen=True):
     unexplained: tuple[str, ...]
 
     def as_markdown(self) -> str:
-        """Return the table as Markdown."""
         lines = [f"## {self.title}", ""]
         lines.append(_line(self.columns))
         lines.append("|" + "---|" * len(self.columns))
@@ -133,7 +132,6 @@ class Notes(Struct):
     def table(
         self, name: str, title: str, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]
     ) -> PaperTable:
-        """Return the finished table."""
         texts = {number: text for text, number in self.numbers.items()}
         return PaperTable(name, title, columns, tuple(rows), texts, tuple(self.unexplained))
 
@@ -251,7 +249,6 @@ class Note(Struct, frozen=True, forbid_unknown_fields=True):
     unless: dict[str, tuple[str, ...]] = field(default_factory=dict)  # values that it must not have
 
     def is_at(self, table: str, heading: str, row: Printed) -> bool:
-        """Whether it belongs to a cell."""
         return (
             table in self.tables
             and heading in self.at

@@ -237,8 +237,6 @@ class LeastUniformDelta(Record):
 
 
 class Open(Record):
-    """An inequality that was not decided."""
-
     pair: Pair
     outputs: tuple[int, ...]
     reason: str
@@ -338,7 +336,6 @@ class Decision(Record, RunResult):
         }
 
     def _place(self, pair: Pair | None, outputs: Sequence[int]) -> dict[str, object]:
-        """Return a pair of inputs, and some of the listed outputs."""
         listed = [self.listed[o] for o in outputs]
         return pair_fields(self.inputs, pair, self.output_cells, listed)
 

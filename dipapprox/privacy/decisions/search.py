@@ -95,8 +95,6 @@ _MOST_OPEN = 100  # undecided inequalities that are listed; more are only counte
 
 
 class Violated(Record):
-    """An inequality that certainly fails."""
-
     divergence: Divergence
     # δ - G times positive factors; of a δ known by brackets with the upper end: where it is
     # negative the claim is violated.

@@ -55,8 +55,6 @@ class EpsilonPoint(Record, Generic[K], eq=False):
 
 
 class EpsilonCell(Record, Generic[K], eq=False):
-    """All epsilons between two points."""
-
     lower: EpsilonPoint[K]
     upper: EpsilonPoint[K]
     # Upper bound of delta_{u,u'} less the claim, over all pairs and the cell; the claim holds on

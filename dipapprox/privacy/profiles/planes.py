@@ -87,8 +87,6 @@ class Plane(Record):
 
 
 class Planes(Record, Chart):
-    """Planes through one pair, side by side."""
-
     title: str
     about: tuple[str, ...]
     pair_name: str  # "worst pair", or what it is else

@@ -148,7 +148,6 @@ class _AtOneEps(RunResult):
         """Return the fields that say what was asked and found."""
 
     def _attained_by(self, witness: Witness | None) -> tuple[Fact, ...]:
-        """Write the pair that attains an answer, and its outputs, for people."""
         if witness is None:
             return ()
         first, second = witness.pair_text(self.inputs)
