@@ -39,7 +39,13 @@ from dipapprox.source import visible_lines
 from dipapprox.version import VERSION
 
 _NEGATIVE_VALUE = re.compile(r"-[\d.]")
-_PAIRED = ("verify", "decide", "profile", "calibrate")  # they differ in what `asking` says
+_HOMES = {
+    **dict.fromkeys(("verify", "decide", "profile", "calibrate"), "asking"),
+    "new": "examples",
+    "unroll": "show",
+    "tables": "sweep",
+}
+"""Of commands that stand in a module with others."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -129,10 +135,9 @@ def build_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
         if words is not None and ("--help" in words or "-h" in words):
             add_described(own, name)
         else:
-            home = "asking" if name in _PAIRED else name
-            command = import_module(f"dipapprox.cli.{home}")
-            own.set_defaults(run=command.run, command=name)
-            command.add_words(own)
+            home = import_module(f"dipapprox.cli.{_HOMES.get(name, name)}")
+            own.set_defaults(run=getattr(home, f"run_{name}", None) or home.run, command=name)
+            (getattr(home, f"add_{name}", None) or home.add_words)(own)
             if words is None:
                 add_help(own, name)
     if not chosen:  # what comes is help, the version or a complaint

@@ -74,7 +74,7 @@ COMMANDS = {
     "new": "write a program to start from",
     "completion": "print a completion script for a shell",
 }
-"""The commands, each the name of a module beside this one, with a line for the list of them all."""
+"""The commands, most the name of a module beside this one, with a line for the list of them all."""
 
 
 class Status(IntEnum):

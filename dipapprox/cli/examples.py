@@ -1,8 +1,12 @@
-"""`dipapprox examples`: the programs that come with dipapprox."""
+"""`dipapprox examples`: the programs that come with dipapprox.
+
+`dipapprox new`: a program to start from.
+"""
 
 from __future__ import annotations
 
 import argparse
+import re
 from pathlib import Path
 
 from rich.syntax import Syntax
@@ -16,12 +20,12 @@ from dipapprox.highlighting import DpgLexer
 from dipapprox.language.load import DIPA, DPG
 
 
-def add_words(parser: argparse.ArgumentParser) -> None:
+def add_examples(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", metavar="NAME", help="a program of the list")
     parser.add_argument("--copy", type=command.path, metavar="FOLDER", help="copy it there instead")
 
 
-def run(words: argparse.Namespace, out: Output) -> int:
+def run_examples(words: argparse.Namespace, out: Output) -> int:
     if words.name is None:
         if words.copy is not None:
             raise UserError("--copy needs the NAME of a program", "dipapprox examples lists them")
@@ -54,3 +58,29 @@ def _find(name: str) -> Path:
         hint = did_you_mean(alike or wanted, known, "dipapprox examples lists them")
         raise UserError(f"there is no example '{name}'", hint)
     return known[wanted]
+
+
+TEMPLATES = Path(__file__).parent.parent / "templates"
+
+
+def add_new(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="of the file, with or without its ending")
+    parser.add_argument(
+        "--template",
+        choices=sorted(path.stem for path in TEMPLATES.iterdir() if path.is_file()),
+        default="svt",
+        metavar="TEMPLATE",
+        help="what to start from, a name in the list below (default: %(default)s)",
+    )
+
+
+def run_new(words: argparse.Namespace, out: Output) -> int:
+    (template,) = TEMPLATES.glob(f"{words.template}.*")
+    ending = template.suffix
+    path = Path(words.name if words.name.endswith(ending) else f"{words.name}{ending}")
+    if not re.fullmatch(r"[\w-]+", path.stem):
+        raise UserError(f"'{path.stem}' is no name for a program", "use letters, digits, _ and -")
+    text = template.read_text(encoding="utf-8")
+    out.write_new(path, text.replace(f"FILE{ending}", str(path)))
+    out.write(f"try: dipapprox test {path}\n")
+    return 0

@@ -2,6 +2,8 @@
 
 Words of machines are those of `.dpg` where there are some. In a `repeat` arrays may move on by one
 element a turn; `forget` lets cells hold nothing, as nobody reads them any more.
+
+`dipapprox unroll`: one sequence of calls of a service, as a program for the other commands.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from rich.syntax import Syntax
 
 from dipapprox.cli import command
 from dipapprox.cli.asking import add_file, add_parameters, parameters_of, warn_unused
-from dipapprox.cli.output import Output
+from dipapprox.cli.output import Output, write_whole
 from dipapprox.errors import NoCertificate, UserError
 from dipapprox.highlighting import DpgLexer
 from dipapprox.kernel.machine import read_machine
@@ -24,15 +26,18 @@ from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import DIP, Source, read_source
 from dipapprox.language.printer import print_program
 from dipapprox.language.services import elaborate_service, is_service
+from dipapprox.language.unrolling import read_calls, unroll
 from dipapprox.proof_steps import liveness, rounds, services
 from dipapprox.proof_steps.machines import read_by
+from dipapprox.questions import arguments
 from dipapprox.replays.words import tree_text, value_text
+from dipapprox.services.service_proof import users_of
 
 if TYPE_CHECKING:
     from dipapprox.proof_steps.machines import Json
 
 
-def add_words(parser: argparse.ArgumentParser) -> None:
+def add_show(parser: argparse.ArgumentParser) -> None:
     add_file(parser, "a mechanism in Python (module.py:name), or a program (.dpg, .dip)")
     add_parameters(parser)
     help = "the machine that it means, which proofs are about"
@@ -40,7 +45,7 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     command.add_output(parser)
 
 
-def run(words: argparse.Namespace, out: Output) -> int:
+def run_show(words: argparse.Namespace, out: Output) -> int:
     if words.json and not words.core:
         raise UserError("--json needs --core", "a program's text is no JSON object")
     source = read_source(words.file, parameters_of(words))
@@ -205,3 +210,34 @@ def _scale(coefficient: Any, power: int) -> str:
         return str(coefficient)
     by = "/" if power < 0 else "*"
     return f"{coefficient} {by} eps" + (f"^{abs(power)}" if abs(power) > 1 else "")
+
+
+_OUT = "--out"
+
+
+def add_unroll(parser: argparse.ArgumentParser) -> None:
+    add_file(parser, "a service (.dpg)")
+    parser.add_argument("calls", metavar="CALLS", help="'data 1, sum', with commas between them")
+    add_parameters(parser)
+    help = "show what these users see only (default: everything)"
+    parser.add_argument("--examiner", metavar="USERS", default="", help=help)
+    help = "write a file instead of to standard output"
+    parser.add_argument(_OUT, type=command.path, metavar="FILE", help=help)
+
+
+def run_unroll(words: argparse.Namespace, out: Output) -> int:
+    seen = arguments.names(words.examiner, "--examiner")
+    source = read_source(words.file, parameters_of(words))
+    program = source.program
+    if not is_service(program):
+        raise UserError(f"'{words.file}' is no service", "it has no handlers, 'on data … do'")
+    service = elaborate_service(program, source.parameters, source.name)
+    calls = read_calls(words.calls, service)
+    users = users_of(service, seen) or None
+    title = f"# {words.file.name}, the calls: {' '.join(words.calls.split())}\n"
+    text = title + print_program(unroll(program, service, calls, users))
+    if words.out is None:
+        out.write(text)
+    else:
+        write_whole(words.out, text, _OUT)
+    return 0

@@ -13,7 +13,7 @@ from dipapprox.cli import app
 from dipapprox.cli.app import build_parser, join_negative_values, main
 from dipapprox.cli.command import COMMANDS, WORDS, commands_of
 from dipapprox.cli.completion import SHELLS, describe, script
-from dipapprox.cli.new import TEMPLATES
+from dipapprox.cli.examples import TEMPLATES
 from tests.cases import THOROUGH, cases, template_of, text_of
 from tests.cli.running import run
 
