@@ -25,7 +25,7 @@ from dipapprox.privacy.decisions import decider
 from dipapprox.privacy.decisions.decision import range_fields, ranges_text
 from dipapprox.questions.arguments import is_formula
 from dipapprox.semantics.state import FinalStates
-from tests.cases import cases, template_of
+from tests.cases import cases, check_answers, evaluated, template_of
 from tests.cli.running import enclosure, run, run_json
 
 pytestmark = pytest.mark.usefixtures("files")
@@ -73,11 +73,6 @@ def test_interrupted_with_what_is_known(monkeypatch) -> None:
     assert [each["probability"] for each in fields["outputs"]] == [["0", "1"]] * 3
 
 
-def test_formulas_are_told_from_numbers() -> None:
-    assert not any(map(is_formula, ["1", "-1", "1e-6", "2E+3", "1/10", ".5", "x", "nan", "-0.1"]))
-    assert all(map(is_formula, ["eps", "1+1", "2*3", "1e-6-1", "(1)", "log(2)", "-eps", "2^2"]))
-
-
 # --- what is wrong --------------------------------------------------------------------------------
 
 
@@ -93,13 +88,6 @@ def test_a_bug_is_not_a_traceback(monkeypatch, capsys) -> None:
 def test_version(capsys) -> None:
     assert app.main(["--version"]) == 0
     assert capsys.readouterr().out.startswith("dipapprox ")
-
-
-def test_negative_values_are_joined_to_their_flags() -> None:
-    assert join_negative_values(["--input", "-1,0", "--eps", "1"]) == ["--input=-1,0", "--eps", "1"]
-    assert join_negative_values(["--pairs", "-.5,0~0,-1"]) == ["--pairs=-.5,0~0,-1"]
-    assert join_negative_values(["-p", "x=-1", "--json", "-p", "y=2"])[-1] == "y=2"
-    assert join_negative_values(["--input=-1", "-1"]) == ["--input=-1", "-1"]
 
 
 def test_a_closed_pipe_keeps_the_verdict(files) -> None:
@@ -184,13 +172,6 @@ def test_certificates_from_python() -> None:
         dipapprox.certify(dipapprox.prove(RANGE).automaton, text, proof)
 
 
-# --- programs -------------------------------------------------------------------------------------
-
-PROGRAM = str(BUNDLED / "svt_laplace.dpg")
-
-SPARSE = str(BUNDLED / "streams" / "sparse_stream.dpg")
-
-
 # --- `dipapprox decide` and `explain --closed-form` from the command line -------------------------
 
 DIPC = Path(__file__).parents[2] / "programs" / "dipc"
@@ -222,45 +203,24 @@ def test_a_contradiction_gives_no_verdict_and_names_both_methods(monkeypatch, ca
     assert f"in decide {SVT4}" in said
 
 
-# --- ranges of ε as they are printed --------------------------------------------------------------
+# --- Words: expressions, and what they are --------------------------------------------------------
 
-ZERO, UNIT = Enclosure.exact(0), Enclosure.exact(1)
+ZERO, UNIT, TWO, THREE = (Enclosure.exact(k) for k in range(4))
 
 
-def _end(lower: str, upper: str) -> Enclosure:
+def end(lower: str, upper: str) -> Enclosure:
     return Enclosure(Fraction(lower), Fraction(upper))
 
 
-@cases(
-    "end, text",
-    (_end("2.0319164987", "2.0319164996"), "2.03191649…"),
-    (_end("2.03191649911", "2.03191649992"), "2.031916499…"),
-    (_end("2.5790001e-6", "2.5799e-6"), "2.579e-6…"),
-    (_end("1.9999999996", "2.0000000004"), "[1.999999999, 2.000000001]"),
-    (_end("1e-11", "9e-10"), "[1e-11, 9e-10]"),
-    (_end("2/3", "2/3"), "2/3"),
-)
-def test_only_digits_that_are_certain(end, text) -> None:
-    assert ranges_text((NegativeRange(ZERO, end),)) == f"0 < ε < {text}"
-    assert ranges_text((NegativeRange(end, None),)) == f"ε > {text}"
+def below(lower: str, upper: str) -> str:
+    """A range of eps that ends there."""
+    return ranges_text((NegativeRange(ZERO, end(lower, upper)),))
 
 
-def test_ends_that_belong_to_the_range() -> None:
-    two = Enclosure.exact(2)
-    assert ranges_text((NegativeRange(ZERO, UNIT, upper_included=True),)) == "0 < ε <= 1"
-    assert ranges_text((NegativeRange(UNIT, two, lower_included=True),)) == "1 <= ε < 2"
-    assert ranges_text((NegativeRange(UNIT, None, lower_included=True),)) == "ε >= 1"
-    assert ranges_text((NegativeRange(UNIT, UNIT, True, True),)) == "ε = 1"
-    assert ranges_text(()) == "no ε"
-
-
-def test_ends_in_json_say_whether_they_belong() -> None:
-    end = _end("2.5", "2.6")
-    ranges = (NegativeRange(ZERO, end), NegativeRange(Enclosure.exact(3), None, True))
-    closed = {"lower": "3", "upper": "inf", "lower_closed": True, "upper_closed": False}
-    free = {"lower": "0", "lower_closed": False, "upper_closed": False}
-    assert range_fields(ranges, inside=True) == [{**free, "upper": "5/2"}, closed]
-    assert range_fields(ranges, inside=False) == [{**free, "upper": "13/5"}, closed]
+def test_words_ranges_and_flags() -> None:
+    """Of an end only the digits that are certain; formulas are told from numbers."""
+    asked = {"join_negative_values": join_negative_values, "is_formula": is_formula}
+    check_answers("cli_words", evaluated(globals() | asked | {"range_fields": range_fields}))
 
 
 # --- `profile`, `calibrate` and `compose` on the command line: JSON, CSV, text, pictures ----------

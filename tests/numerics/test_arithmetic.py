@@ -32,7 +32,7 @@ from dipapprox.numerics.kinds import Tier
 from dipapprox.numerics.powers import logarithm, powers
 from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.hockey_stick import bounds_in_doubles, positive_part
-from tests.cases import cases, refuses, text_of
+from tests.cases import check_answers, evaluated, refuses, text_of
 from tests.formula_strategies import exact, formulas, rational_formulas
 from tests.numerics.one_by_one import alone
 
@@ -86,12 +86,6 @@ def test_tightening_keeps_the_truth_and_never_widens(weights, data) -> None:
         assert Fraction(float(a)) <= p <= Fraction(float(b))
 
 
-@pytest.mark.parametrize("bounds", [([0.5, 0.5001], [0.6, 0.6]), ([0.1, 0.1], [0.4, 0.5999])])
-def test_contradictions_are_noticed(bounds) -> None:
-    lower, upper = map(np.array, bounds)
-    assert rounding.contradicts_one(lower, upper)
-
-
 NUMBERS = st.fractions() | st.builds(
     lambda digits, power: digits * Fraction(10) ** power,
     st.fractions(max_denominator=10**6),
@@ -111,26 +105,6 @@ def test_what_is_written_contains_the_enclosure_and_is_as_narrow_as_its_digits(
         digits = places if kind == "e" else max(places, 1) - 1
         unit = Fraction(1, 10**places) if kind == "f" else abs(true) / 10**digits
         assert abs(written - true) <= unit
-
-
-def test_formats_that_people_use() -> None:
-    third = Enclosure(Fraction(1, 3), Fraction(2, 3))
-    assert (
-        f"{third:.3f} {third:.2e} {third:.4g}"
-        == "[0.333, 0.667] [3.33e-1, 6.67e-1] [0.3333, 0.6667]"
-    )
-    assert f"{Enclosure.exact(0):.2e}" == "[0.00e+0, 0.00e+0]"
-    assert f"{third}" == str(third)
-
-
-@pytest.mark.parametrize("spec", ["d", ".f", "10.3f", "%", ".3", ".99999f"])
-def test_other_formats_are_refused(spec) -> None:
-    refuses(ValueError, "an enclosure has no format", format, Enclosure.exact(1), spec)
-
-
-@pytest.mark.parametrize("wrong", [0.1, 1.0, "1", None, arb(1)])
-def test_only_exact_numbers_become_balls(wrong) -> None:
-    refuses(TypeError, None, to_ball, wrong)  # type: ignore[arg-type]  # that is refused
 
 
 def test_immense_exponents_stay_small_and_sound() -> None:
@@ -206,28 +180,22 @@ def test_intervals_contain_the_values_at_their_points(formula, first, second, pl
     assert found.value.meets(Enclosure(min(corners), max(corners)))
 
 
-@cases(
-    "text, low, high, certain",
-    ("1/(eps - 1)", 1, 1, True),
-    ("1/(eps - 1)", 0, 2, False),
-    ("log(eps - 2)", 1, 2, True),
-    ("log(eps - 1)", 0, 2, False),
-    ("sqrt(eps - 3)", 1, 2, True),
-    ("sqrt(eps - 1)", 0, 2, False),
-    ("(eps - 3)^0.5", 1, 2, True),
-    ("exp(10^5)", 1, 2, True),
-    ("eps^(10^6)", 1, 2, True),
-)
-def test_undefined(text, low, high, certain) -> None:
-    with pytest.raises(Undefined) as caught:
-        at(parse(text), Fraction(low), Fraction(high))
-    assert caught.value.certain is certain
-    assert caught.value.span is not None
+THIRD, NOTHING = Enclosure(Fraction(1, 3), Fraction(2, 3)), Enclosure.exact(0)
 
 
-@pytest.mark.parametrize("text", ["((1 + eps)^600)^600", "exp(eps*9000)^9000", "3^9999^2"])
-def test_huge_values_are_refused_at_once(text) -> None:
-    refuses(Undefined, None, at, parse(text), Fraction(1, 7))
+def undefined(text: str, low: int | Fraction, high: int | Fraction | None = None) -> str:
+    """Whether a formula certainly has no value between two numbers."""
+    try:
+        at(parse(text), Fraction(low), None if high is None else Fraction(high))
+    except Undefined as error:
+        return f"{'certainly' if error.certain else 'perhaps'}, at {error.span.start}: {error}"
+    return "defined"
+
+
+def test_what_is_written_converted_and_undefined() -> None:
+    """Exact numbers alone become balls; huge values are refused at once."""
+    asked = globals() | {"arb": arb, "to_ball": to_ball}
+    check_answers("arithmetic", evaluated(asked, ValueError, TypeError))
 
 
 # --- Threads that round otherwise, or flush subnormal numbers: refused, and yet harmless ----------

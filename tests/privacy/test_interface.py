@@ -84,12 +84,6 @@ ONE, ZERO = Fraction(1), Fraction(0)
 COUNT = text_of("privacy/scope-3")
 
 
-# --- the text ------------------------------------------------------------------------------------
-
-
-# --- every answer --------------------------------------------------------------------------------
-
-
 def test_the_delta_of_a_violating_pair_is_not_called_the_largest() -> None:
     program = dipapprox.parse(COUNT)
     held = dipapprox.verify(program, eps=ONE, delta=ZERO)._repr_html_()
@@ -100,9 +94,6 @@ def test_the_delta_of_a_violating_pair_is_not_called_the_largest() -> None:
     assert ("largest δ" in held, "δ of this pair" in held) == (True, False)
     for text in (broken, everywhere):
         assert ("largest δ" in text, "δ of this pair" in text) == (False, True)
-
-
-# --- selected pairs ------------------------------------------------------------------------------
 
 
 ROOT = Path(__file__).parent.parent.parent
