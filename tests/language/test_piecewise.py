@@ -31,7 +31,7 @@ from dipapprox.language.load import read_source
 from dipapprox.language.parser import parse
 from dipapprox.pairs.adjacency import count_selected, select_pairs
 from dipapprox.pairs.selections import AllPairs, is_symmetric
-from tests.cases import cases, examples, refuses, template_of, text_of
+from tests.cases import check_answers, evaluated, examples, refuses, template_of, text_of
 from tests.language.samples import core_of
 from tests.semantics.interpreter import Noise, run
 
@@ -223,33 +223,7 @@ def test_python_functions_have_it_too() -> None:
     assert found.pairs == 2 * 3 * 3
 
 
-VECTOR = template_of("piecewise-vector")
-
-
-def test_pairs_on_a_square() -> None:
-    text = VECTOR.format(n=2, radius="3/2", scale=1)
-    adjacency = dipapprox.parse(text).adjacency
-    assert len(adjacency.pairs) == 20  # of 9 points on a square: 12 sides and 8 diagonals
-
-
 # --- Surface to core ------------------------------------------------------------------------------
-
-
-@cases(
-    "written, adjacency",
-    ("", Everyone()),
-    ("adjacent all", Everyone()),
-    ("adjacent l1 3/2", Within(Norm.L1, Fraction(3, 2))),
-    ("adjacent l0 1", Within(Norm.L0, Fraction(1))),
-    ("adjacent { 0 ~ 1 }", Listed((((Fraction(0),), (Fraction(1),)),))),
-    ("adjacent { 0 ~ 3/2 }", Listed((((Fraction(0),), (Fraction(3, 2),)),))),
-    ("adjacent { -3/2 ~ 1 }", Listed((((Fraction(-3, 2),), (Fraction(1),)),))),
-)
-def test_adjacency(written, adjacency) -> None:
-    program = core_of(
-        f"input q in {{-3/2, 0, 1, 3/2}}\noutput out in {{0, 1}}\n{written}\nout <- 0"
-    )
-    assert program.adjacency == adjacency
 
 
 def test_no_program_that_comes_along_has_any() -> None:
@@ -319,18 +293,6 @@ def test_bounds_hold_and_are_close(pair) -> None:
         distance = abs((pair[1]() / arb(fmpq(near.numerator, near.denominator))).log())
         # flint's own rounding at 600 bits is far below the error that is claimed
         assert distance < arb(fmpq(error.numerator, error.denominator)) + arb(2) ** -400
-
-
-def test_what_is_rational_stays_so() -> None:
-    assert scales("r <- Gauss(q, sqrt(9/4) / eps)") == [Fraction(3, 2)]
-    assert scales("r <- Gauss(q, sqrt(2) * sqrt(8) / eps)") == [4]
-    assert scales("r <- Gauss(q, sqrt(16 / eps^2))") == [4]
-    assert scales("r <- Lap(q, log(5) / log(5) + log(1))") == [1]
-
-
-def test_bad_numbers_have_none() -> None:
-    with pytest.raises(NoValue):
-        elementary.approximate(elementary.total([root(2) * root(3), -root(6)]), 64)
 
 
 def root(number: int) -> Number:
@@ -405,23 +367,6 @@ def test_least_budgets_are_between_those_of_deltas_a_slack_away() -> None:
     assert wide.lower + Fraction(1, 50) < true.lower <= true.upper < wide.upper - Fraction(1, 50)
 
 
-def test_all_else_is_refused_with_its_place() -> None:
-    text = "input q in 0..1\noutput out in 0..1\nadjacent all\nout <- Gauss(q, sqrt(2)/eps) > 1/2"
-    program = dipapprox.parse(text)
-    assert program.rounding.error <= Fraction(1, 2**ACCURACY)
-    for ask in (
-        lambda: dipapprox.verify(program, eps="1..2", delta="1/2"),
-        lambda: dipapprox.decide(program),
-        lambda: dipapprox.profile(program, eps=1, renyi="2"),
-        lambda: dipapprox.profile(program, eps=1, curve="0:1:3"),
-        lambda: dipapprox.profile(program, eps=1, delta=0),
-        lambda: dipapprox.pair_distributions(program, eps=1, input=(0,), adjacent=(1,)),
-        lambda: dipapprox.compose([{"program": program, "eps": 1, "times": 2}]).epsilon("0.1"),
-        lambda: dipapprox.prove(dipapprox.parse(text.replace("0..1", "real", 1))),
-    ):
-        refuses(UserError, "irrational scale", ask)
-
-
 @dipapprox.mechanism(adjacent="linf 1")
 def noisy(
     q: Annotated[dipapprox.Quantity, "in 0..1"],
@@ -444,8 +389,6 @@ def test_a_program_is_open_until_a_claim_says_its_delta() -> None:
     ours, theirs = (dipapprox.verify(each, eps=1, delta=delta) for each in (program, closed))
     assert ours.answer is Answer.DP
     assert ours.delta_enclosure == theirs.delta_enclosure
-    refuses(SourceError, "'delta' has no value", dipapprox.probability, program, eps=1, input=(0,))
-    refuses(SourceError, "unknown name 'z'", dipapprox.parse, GAUSS.replace("Gauss(q", "Gauss(z"))
 
 
 FINITE = text_of("language/scales-18")
@@ -470,3 +413,23 @@ def test_equal_turns_are_rounded_each() -> None:
     assert [isinstance(program.body[0], core.Repeat) for program in found] == [False, True]
     one, eight = (program.rounding for program in found)
     assert eight.error == 8 * one.error and eight.samples == 8 and eight.span == one.span
+
+
+# --- Expressions, and what they are ---------------------------------------------------------------
+
+SQUARE = template_of("piecewise-vector").format(n=2, radius="3/2", scale=1)
+"""Of 9 points: 12 sides and 8 diagonals of squares."""
+
+IRRATIONAL = "input q in 0..1\noutput out in 0..1\nadjacent all\nout <- Gauss(q, sqrt(2)/eps) > 1/2"
+ROUGH, OPEN = dipapprox.parse(IRRATIONAL), dipapprox.parse(GAUSS)
+
+
+def adjacency(written: str) -> core.Adjacency:
+    head = "input q in {-3/2, 0, 1, 3/2}\noutput out in {0, 1}\n"
+    return core_of(f"{head}{written}\nout <- 0").adjacency
+
+
+def test_adjacencies_scales_and_what_irrational_ones_are_not_asked() -> None:
+    asked = {"Everyone": Everyone, "ACCURACY": ACCURACY, "Listed": Listed, "Norm": Norm}
+    asked |= {"Within": Within, "elementary": elementary}
+    check_answers("piecewise", evaluated(globals() | asked, UserError, NoValue))

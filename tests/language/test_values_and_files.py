@@ -18,7 +18,7 @@ from dipapprox.language.services import elaborate_service
 from dipapprox.language.unrolling import read_calls, unroll
 from dipapprox.numerics.formula_values import Undefined, eps_jet, evaluate
 from dipapprox.semantics.execution import execute
-from tests.cases import cases, refuses, text_of
+from tests.cases import cases, check_answers, evaluated, refuses, text_of
 from tests.cli.running import run
 from tests.formula_strategies import formulas, write
 
@@ -37,21 +37,6 @@ def test_files_that_are_no_programs(tmp_path, data, message) -> None:
     refuses(UserError, message, load, path, {})
 
 
-def test_the_words_of_a_command_line() -> None:
-    found = read_widening(["-1..1", "q={0, 1/2, 1}"])
-    assert found.everywhere == (-1, 0, 1)
-    assert found.named == {"q": (0, Fraction(1, 2), 1)}
-    for twice in (["0..1", "0..2"], ["q=0..1", "q = 0..2"]):
-        refuses(UserError, "twice", read_widening, twice)
-
-
-def test_long_domains_are_shortened_for_people_only() -> None:
-    halves = tuple(Fraction(k, 2) for k in range(40))
-    assert domain_text(halves, 4) == "{0, 1/2, 1, …, 39/2} (40 values)"
-    assert read_domain(domain_text(halves), "widen") == halves
-    assert domain_text(tuple(map(Fraction, range(-2, 3))), 4) == "-2..2"
-
-
 # --- Formulas of claims ---------------------------------------------------------------------------
 
 
@@ -68,24 +53,6 @@ def test_parse_undoes_write(formula) -> None:
     assert formula_of(write(formula)) == formula
 
 
-@cases(
-    "text, grouped",
-    ("1 - 2 - 3", "(1 - 2) - 3"),
-    ("1 / 2 / 3", "(1 / 2) / 3"),
-    ("1 + 2 * 3", "1 + (2 * 3)"),
-    ("2 * 3 ^ 2", "2 * (3 ^ 2)"),
-    ("2 ^ 3 ^ 2", "2 ^ (3 ^ 2)"),
-    ("-2 ^ 2", "-(2 ^ 2)"),
-    ("2 ^ -3 ^ 2", "2 ^ (-(3 ^ 2))"),
-    ("-2 * 3", "(-2) * 3"),
-    ("1 - -2", "1 - (-2)"),
-    ("+eps", "eps"),
-    ("2*eps+1", "(2 * eps) + 1"),
-)
-def test_precedence(text, grouped) -> None:
-    assert formula_of(text) == formula_of(grouped)
-
-
 @given(formulas)
 def test_exact_values_are_those_that_are_enclosed(formula) -> None:
     exact = rational_value(formula, {"eps": Fraction(1, 3), "delta": Fraction(1, 7)})
@@ -98,59 +65,25 @@ def test_exact_values_are_those_that_are_enclosed(formula) -> None:
         assert exact in enclosed.value
 
 
-@cases(
-    "text, value",
-    ("eps/100", "1/300"),
-    ("2 * eps^2 - delta", "5/63"),
-    ("-eps", "-1/3"),
-    ("2^-3", "1/8"),
-    ("1 / (eps - 1/3)", None),
-    ("0^-1", None),
-    ("2^eps", None),
-    ("exp(-eps)", None),
-    ("eps * log(2)", None),
-)
-def test_exact_values(text, value) -> None:
-    found = rational_value(formula_of(text), {"eps": Fraction(1, 3), "delta": Fraction(1, 7)})
-    assert found == (None if value is None else Fraction(value))
-
-
 # --- Sequences of calls as programs, and streams in programs: some rounds of them -----------------
 
 TEXT = text_of("language/unrolling-1")
 
 
-def outputs(calls: str) -> dict[str, tuple[str, ...]]:
+def outputs(calls: str, text: str = TEXT) -> dict[str, tuple[str, ...]]:
     """The outputs without and with the call; nothing is random."""
-    program = parse(TEXT)
+    program = parse(text)
     service = elaborate_service(program, {}, "f")
     unrolled = unroll(program, service, read_calls(calls, service))
-    text = print_program(unrolled)
-    assert parse(text) == unrolled
-    core = elaborate(parse(text), {}, "f")
+    printed = print_program(unrolled)
+    assert parse(printed) == unrolled
+    core = elaborate(parse(printed), {}, "f")
     found = {}
     for state in execute(core, True).states:
         for value in core.inputs[0].domain:
             if all(c.values is None or value in c.values for c in state.conditions):
                 found[str(value)] = tuple(map(str, state.outputs))
     return found
-
-
-def test_handlers_end_by_exit_and_names_do_not_clash() -> None:
-    found = outputs("data 1, data -1, near(1/2, some)")
-    assert found["true"][:2] == ("2", "high")
-    assert found["false"][:2] == ("1", "high")
-    found = outputs("data 1, +data 0, data 1, data 1, near(1/2, some), near(2, none)")
-    assert found["true"] == found["false"]
-    assert found["true"][:4] == ("9", "high", "3", "high")
-    assert outputs("data 1, near(2, some)")["false"][:2] == ("no_reply", "no_reply")
-
-
-def test_replies_without_bounds_are_refused() -> None:
-    text = TEXT.replace("output reply in 0..9", "output reply in int")
-    service = elaborate_service(parse(text), {}, "f")
-    calls = read_calls("data 1, near(2, some)", service)
-    refuses(UserError, "may be any number", unroll, parse(text), service, calls)
 
 
 def test_parameters_in_domains_of_arguments_are_no_named_values() -> None:
@@ -179,3 +112,20 @@ def test_reals_list_nothing() -> None:
     for look in (len, list, iter, lambda d: 0 in d, lambda d: d[0], bool):
         refuses(UserError, "any real number", look, domain)
     assert domain == AllReals() != AllReals((Fraction(0), Fraction(1)))
+
+
+# --- Expressions, and what they are ---------------------------------------------------------------
+
+HALVES = tuple(Fraction(k, 2) for k in range(40))
+UNBOUNDED = TEXT.replace("output reply in 0..9", "output reply in int")
+
+
+def known(text: str) -> Fraction | None:
+    """The exact value at eps = 1/3 and delta = 1/7."""
+    return rational_value(formula_of(text), {"eps": Fraction(1, 3), "delta": Fraction(1, 7)})
+
+
+def test_domains_formulas_and_calls() -> None:
+    """Domains are shortened for people only; handlers end by exit, and names do not clash."""
+    asked = {each.__name__: each for each in (domain_text, read_domain, read_widening)}
+    check_answers("values_and_files", evaluated(globals() | asked, UserError))
