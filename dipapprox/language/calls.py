@@ -60,21 +60,24 @@ class Calls(Expressions):
         local_sizes: Mapping[str, int],
         publishes: bool,
     ) -> None:
-        outputs, states = declarations.outputs, declarations.states
-        declared = (*declarations.inputs, *outputs, *states)
-        sizes = {v.name: v.size for v in declared if v.size is not None} | dict(local_sizes)
+        declared = (*declarations.inputs, *declarations.outputs, *declarations.states)
+        sizes = {c.variable: c.index for c in declared if c.index is not None} | dict(local_sizes)
         super().__init__(symbols, dict(declarations.parameters), sizes, self.take_fresh)
         self.diagnosis = Diagnosis()
         self.block: list[core.Statement] = []
         self.counted = 0
+        inputs, outputs, states = (
+            {cell.variable: cell.domain for cell in cells}
+            for cells in (declarations.inputs, declarations.outputs, declarations.states)
+        )
         # What is declared, with what messages call it, and what is known of inputs and of fresh
         # variables.
         self._domains = {
-            v.name: (word, v.domain if isinstance(v.domain, AllReals) else dict.fromkeys(v.domain))
-            for word, variables in (("output", outputs), ("state cell", states))
-            for v in variables
+            name: (word, domain if isinstance(domain, AllReals) else dict.fromkeys(domain))
+            for word, domains in (("output", outputs), ("state cell", states))
+            for name, domain in domains.items()
         }
-        ranges = {v.name: bounds_of(v.domain) for v in declarations.inputs}
+        ranges = {name: bounds_of(domain) for name, domain in inputs.items()}
         self._ranges = {name: ends for name, ends in ranges.items() if ends is not None}
         self._publishes = publishes
         self.clamps: dict[str, piecewise.Clamp] = {}

@@ -17,23 +17,7 @@ from dipapprox.language.constants import (
 )
 from dipapprox.language.domains import AllIntegers, AllReals, Domain, Widening
 from dipapprox.language.symbols import collect_symbols
-from dipapprox.source import Located, Span
-
-
-class DeclaredVariable(Located):
-    """A declared input, output or state; `size` is None for a scalar."""
-
-    name: str
-    size: int | None
-    domain: tuple[core.Value, ...]
-
-
-def cells_of(variables: Iterable[DeclaredVariable]) -> tuple[core.Cell, ...]:
-    return tuple(
-        core.Cell(v.name if i is None else f"{v.name}[{i}]", v.name, i, v.domain, span=v.span)
-        for v in variables
-        for i in ((None,) if v.size is None else range(1, v.size + 1))
-    )
+from dipapprox.source import Span
 
 
 class Declarations(Record):
@@ -44,9 +28,9 @@ class Declarations(Record):
     """
 
     parameters: Mapping[str, Fraction]
-    inputs: tuple[DeclaredVariable, ...]
-    outputs: tuple[DeclaredVariable, ...]
-    states: tuple[DeclaredVariable, ...]
+    inputs: tuple[core.Cell, ...]
+    outputs: tuple[core.Cell, ...]
+    states: tuple[core.Cell, ...]
     adjacency: core.Adjacency
     declared: Mapping[str, Domain]
     published: Domain = ()
@@ -71,9 +55,9 @@ def elaborate_declarations(
     diagnosis = Diagnosis()
     parameters = _bind(program, overrides, diagnosis)
     diagnosis.finish()  # sizes and domains built on wrong parameters would be wrong, too
-    inputs: list[DeclaredVariable] = []
-    outputs: list[DeclaredVariable] = []
-    states: list[DeclaredVariable] = []
+    inputs: list[core.Cell] = []
+    outputs: list[core.Cell] = []
+    states: list[core.Cell] = []
     kinds = {ast.Input: inputs, ast.Stream: inputs, ast.Output: outputs, ast.State: states}
     published: Domain = ()
     room = domains.MOST_CELLS
@@ -88,25 +72,26 @@ def elaborate_declarations(
                     listed = not (in_service and isinstance(declaration, ast.Output))
                     domain = _domain(declaration.domain, declaration.span, parameters, listed)
                     for each in declaration.variables:
-                        size = None if each.size is None else _size(each.size, parameters, room)
-                        room -= size or 1
-                        known.append(DeclaredVariable(each.name, size, domain, span=each.span))
+                        cells = _cells(each, domain, parameters, room)
+                        room -= len(cells)
+                        known += cells
         except Wrong as wrong:
             wrong.report(diagnosis)
     adjacency: core.Adjacency = core.Everyone()
     narrower: dict[str, Domain] = {}
     if not diagnosis:
-        declared = {variable.name: variable.domain for variable in inputs}
+        declared = {cell.variable: cell.domain for cell in inputs}
         wider = domains.wider_domains(widening, declared)
         narrower = {name: declared[name] for name in wider}
-        inputs = [replace(v, domain=wider.get(v.name, v.domain)) for v in inputs]
-        adjacency = adjacency_of(program, parameters, cells_of(inputs), diagnosis)
+        inputs = [replace(c, domain=wider.get(c.variable, c.domain)) for c in inputs]
+        adjacency = adjacency_of(program, parameters, inputs, diagnosis)
     diagnosis.finish()
     if narrower and isinstance(adjacency, core.Listed) and adjacency.text is None:
         message = "cannot widen: the program lists its adjacent pairs, and a wider domain adds none"
         raise UserError(message)
-    variables = tuple(inputs), tuple(outputs), tuple(states)
-    return Declarations(parameters, *variables, adjacency, narrower, published)
+    return Declarations(
+        parameters, tuple(inputs), tuple(outputs), tuple(states), adjacency, narrower, published
+    )
 
 
 def adjacency_of(
@@ -172,14 +157,19 @@ def _bind(
     return values
 
 
-def _size(node: ast.Expression, parameters: Mapping[str, Fraction], room: int) -> int:
+def _cells(
+    declared: ast.Declared, domain: Domain, parameters: Mapping[str, Fraction], room: int
+) -> list[core.Cell]:
+    name, node, span = declared.name, declared.size, declared.span
+    if node is None:
+        return [core.Cell(name, name, None, domain, span=span)]
     size = evaluate_integer(node, parameters, "the size of an array")
     if size < 1:
         raise Wrong("value error", f"an array needs at least 1 element, got {size}", node.span)
     if size > room:
         hint = f"at most {domains.MOST_CELLS} input and output cells are allowed"
         raise Wrong("limit", f"{size} elements are too many", node.span, hint)
-    return size
+    return [core.Cell(f"{name}[{i}]", name, i, domain, span=span) for i in range(1, size + 1)]
 
 
 def _domain(

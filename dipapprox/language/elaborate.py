@@ -21,12 +21,7 @@ from dipapprox.language.calls import Calls, truth_value
 from dipapprox.language.cells import statements_in
 from dipapprox.language.checker import check
 from dipapprox.language.constants import Wrong, evaluate_integer
-from dipapprox.language.declarations import (
-    Declarations,
-    adjacency_of,
-    cells_of,
-    elaborate_declarations,
-)
+from dipapprox.language.declarations import Declarations, adjacency_of, elaborate_declarations
 from dipapprox.language.domains import AS_DECLARED, AllReals, FiniteRounds, Widening
 from dipapprox.language.expressions import FALSE, TRUE, Place
 from dipapprox.language.symbols import (
@@ -90,12 +85,12 @@ def elaborate(
     endless = rounds is not None and finite is None
     if calls.rounding is not None and (endless or not irrational):
         raise core.irrational(calls.rounding)
-    outputs = cells_of(declarations.outputs)
+    outputs = declarations.outputs
     reals = tuple(cell for cell in outputs if isinstance(cell.domain, AllReals))
     found = core.Program(
         name=program_name,
         parameters=dict(declarations.parameters),
-        inputs=cells_of(declarations.inputs),
+        inputs=declarations.inputs,
         outputs=tuple(cell for cell in outputs if not isinstance(cell.domain, AllReals)),
         body=body,
         adjacency=declarations.adjacency,
@@ -159,8 +154,8 @@ class _Unrolling(Calls):
         whole, declared = (*self.body, *self.top, *rounds), self.declarations
         statements = list(statements_in(whole))
         if any(isinstance(s, core.Draw) and s.family.is_discrete for s in statements):
-            inputs = {v.name: v.domain for v in declared.inputs}
-            others = {v.name: v.domain for v in (*declared.outputs, *declared.states)}
+            inputs = {c.variable: c.domain for c in declared.inputs}
+            others = {c.variable: c.domain for c in (*declared.outputs, *declared.states)}
             whole_numbers.check(statements, inputs, others, self.diagnosis)
             self.diagnosis.finish()
         return (*self.body, *self.top)

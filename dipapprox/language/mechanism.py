@@ -31,7 +31,7 @@ from dipapprox.data_classes import Record
 from dipapprox.errors import UserError, did_you_mean, shorten
 from dipapprox.language import ast, core
 from dipapprox.language.checker import check_declarations
-from dipapprox.language.declarations import cells_of, elaborate_declarations
+from dipapprox.language.declarations import elaborate_declarations
 from dipapprox.language.domains import AS_DECLARED, AllReals, exact_rational
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.functions import places
@@ -85,15 +85,15 @@ def _execute(read: Read, parameters: Mapping[str, Fraction]) -> Executed:
         raise refusal("type error", message, hint, span)
     check_declarations(head.program)
     declarations = elaborate_declarations(head.program, parameters, AS_DECLARED)
-    inputs = cells_of(declarations.inputs)
-    domains = {c.name: c.domain for c in inputs if not isinstance(c.domain, AllReals)}
-    variables = (*declarations.inputs, *declarations.outputs)
-    finite = (each.domain for each in variables if not isinstance(each.domain, AllReals))
-    texts = frozenset(value for domain in finite for value in domain if isinstance(value, str))
-    names = texts.union(variable.name for variable in variables)
+    declared = (*declarations.inputs, *declarations.outputs)
+    finite = {c.variable: c.domain for c in declared if not isinstance(c.domain, AllReals)}
+    domains = {c.name: c.domain for c in declarations.inputs if c.variable in finite}
+    values = (value for domain in finite.values() for value in domain)
+    texts = frozenset(value for value in values if isinstance(value, str))
+    names = texts.union(cell.variable for cell in declared)
     cells = [
-        (place_of(c), None if isinstance(c.domain, AllReals) else texts & frozenset(c.domain))
-        for c in cells_of(declarations.outputs)
+        (place_of(c), texts.intersection(c.domain) if c.variable in finite else None)
+        for c in declarations.outputs
     ]
 
     def call(run: PathRun) -> Any:
@@ -107,8 +107,8 @@ def _execute(read: Read, parameters: Mapping[str, Fraction]) -> Executed:
     shared: dict[Any, ast.Expression] = {}
     begin = partial(PathRun, files.load, reached([function]), domains, names, texts)
     course = Exploration(begin, finish, span, cells).course(call)
-    declared = closed_declarations(declarations, head.program)
-    program = ast.Program(declared, with_defaults(course, cells), span=span)
+    closed = closed_declarations(declarations, head.program)
+    program = ast.Program(closed, with_defaults(course, cells), span=span)
     shown = ", ".join(f"{name}={value}" for name, value in declarations.parameters.items())
     return Executed(f"{function.name}({shown})" if shown else function.name, program)
 

@@ -16,13 +16,8 @@ from dipapprox.language import ast, core, traversal
 from dipapprox.language.cells import written_out
 from dipapprox.language.checker import check
 from dipapprox.language.constants import Wrong
-from dipapprox.language.declarations import (
-    DeclaredVariable,
-    cells_of,
-    elaborate_declarations,
-    evaluate_value,
-)
-from dipapprox.language.domains import AS_DECLARED, AllIntegers, describe_domain
+from dipapprox.language.declarations import elaborate_declarations, evaluate_value
+from dipapprox.language.domains import AS_DECLARED, AllIntegers, admits, describe_domain
 from dipapprox.language.elaborate import elaborate_block
 from dipapprox.language.piecewise import Clamp
 from dipapprox.language.symbols import CLAMP, DISTRIBUTIONS
@@ -127,7 +122,7 @@ def elaborate_service(
         body, calls, _ = elaborate_block(handler.body, symbols, declarations, publishes=True)
         if calls.rounding is not None:
             raise core.irrational(calls.rounding)
-        called, arguments = handler.name or DATA, cells_of(declarations.inputs)
+        called, arguments = handler.name or DATA, declarations.inputs
         block, users = written_out(body), handler.users
         handlers.append(Handler(called, arguments, users, block, calls.clamps, span=handler.span))
     rules = (d.rule for d in program.declarations if isinstance(d, ast.AdjacentRule))
@@ -135,7 +130,7 @@ def elaborate_service(
         name=name,
         parameters=dict(whole.parameters),
         states=_state_cells(program, whole.states, whole.parameters),
-        replies=cells_of(whole.outputs),
+        replies=whole.outputs,
         handlers=tuple(handlers),
         change=next((Change(rule) for rule in rules), Change.INSERT),
     )
@@ -149,33 +144,26 @@ def _program_of(program: ast.Program, handler: ast.Handler | None) -> ast.Progra
 
 
 def _state_cells(
-    program: ast.Program,
-    variables: tuple[DeclaredVariable, ...],
-    parameters: Mapping[str, Fraction],
+    program: ast.Program, cells: tuple[core.Cell, ...], parameters: Mapping[str, Fraction]
 ) -> tuple[StateCell, ...]:
     diagnosis = Diagnosis()
-    initials = {
-        declared.name: d.initial for declared, d in traversal.declared_in(program, ast.State)
-    }
-    cells = []
-    for variable in variables:
-        node = initials[variable.name]
+    domains = {cell.variable: cell.domain for cell in cells}
+    values: dict[str, core.Value] = {}
+    for declared, declaration in traversal.declared_in(program, ast.State):
+        name, node = declared.name, declaration.initial
         try:
-            value = evaluate_value(node, parameters)
+            values[name] = value = evaluate_value(node, parameters)
         except Wrong as wrong:
             wrong.report(diagnosis)
             continue
-        if isinstance(variable.domain, AllIntegers):
+        if not admits(domains[name], value):
             allowed = "whole numbers"
-            fits = isinstance(value, Fraction) and value.denominator == 1
-        else:
-            allowed, fits = describe_domain(variable.domain), value in variable.domain
-        if not fits:
-            message = f"{value} is not in the domain of state cell '{variable.name}'"
+            if not isinstance(domains[name], AllIntegers):
+                allowed = describe_domain(domains[name])
+            message = f"{value} is not in the domain of state cell '{name}'"
             diagnosis.report("value error", message, node.span, f"allowed are {allowed}")
-        cells += [StateCell(cell, value) for cell in cells_of((variable,))]
     diagnosis.finish()
-    return tuple(cells)
+    return tuple(StateCell(cell, values[cell.variable]) for cell in cells)
 
 
 # --- what a service is made of --------------------------------------------------------------------

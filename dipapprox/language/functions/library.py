@@ -57,6 +57,7 @@ TYPES = {each.__name__: each for each in (list, tuple, dict, set, str, int, Frac
 
 _ELSE: dict[str, Any] = {
     "math.inf": math.inf,
+    "typing.TYPE_CHECKING": False,
     **{
         each: ImportedName(each)
         for each in ("object", "property", "staticmethod", "classmethod", "super")

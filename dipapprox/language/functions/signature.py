@@ -11,9 +11,10 @@ from __future__ import annotations
 import ast as python
 import re
 from collections import OrderedDict
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from fractions import Fraction
 from inspect import BoundArguments
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from dipapprox.errors import shorten
 from dipapprox.language import ast
 from dipapprox.language.constants import literal
 from dipapprox.language.core import Cell
-from dipapprox.language.declarations import Declarations, DeclaredVariable, cells_of
+from dipapprox.language.declarations import Declarations
 from dipapprox.language.domains import AllReals, domain_text
 from dipapprox.language.functions import places
 from dipapprox.language.functions.machine import (
@@ -126,15 +127,15 @@ class SignatureHead:
         for name in self.parameters:
             value = declarations.parameters[name]
             given[name] = int(value) if value.denominator == 1 else value
-        for variable in declarations.inputs:
-            targets, domain = map(place_of, cells_of((variable,))), variable.domain
+        for name, cells in _by_variable(declarations.inputs).items():
+            targets, domain = map(place_of, cells), cells[0].domain
             if isinstance(domain, AllReals):
-                cells: list[Any] = [Quantity(place) for place in targets]
+                held: list[Any] = [Quantity(place) for place in targets]
             elif set(domain) <= {"true", "false"}:
-                cells = [run.truth(place) for place in targets]
+                held = [run.truth(place) for place in targets]
             else:
-                cells = [run.variable(place, domain) for place in targets]
-            given[variable.name] = cells[0] if variable.size is None else cells
+                held = [run.variable(place, domain) for place in targets]
+            given[name] = held[0] if cells[0].index is None else held
         found = BoundArguments(self._signature, OrderedDict(given))
         found.apply_defaults()
         return found
@@ -239,48 +240,53 @@ def closed_declarations(
 
 def end_of(
     returned: object,
-    outputs: tuple[DeclaredVariable, ...],
+    outputs: Iterable[Cell],
     several: bool,
     span: Span | None,
     shared: dict[Any, ast.Expression],
 ) -> End:
     """Return the values of the output cells; equal constants are shared by all ends at a place."""
-    returned = plain(returned)
+    returned, variables = plain(returned), _by_variable(outputs)
     if not several:
         parts: Sequence[object] = (returned,)
-    elif isinstance(returned, tuple) and len(returned) == len(outputs):
+    elif isinstance(returned, tuple) and len(returned) == len(variables):
         parts = returned
     else:
-        names = ", ".join(v.name for v in outputs)
+        names = ", ".join(variables)
         message = f"the function must return a tuple ({names}), got {_shown(returned)}"
         raise refusal("type error", message, "", span)
     found: list[ast.Expression] = []
-    for variable, part in zip(outputs, parts, strict=True):
+    for (name, cells), part in zip(variables.items(), parts, strict=True):
         known: dict[Any, ast.Expression] = {}  # many cells hold the same
-        for value in _cells(variable, part, span):
+        for value in _values(cells, part, span):
             key = (type(value), value) if type(value) in SCALARS else id(value)
             if key not in known:
-                node = _returned(value, variable, span)
+                node = _returned(value, cells[0], span)
                 scalar = type(value) in SCALARS
-                known[key] = shared.setdefault((key, variable.name, span), node) if scalar else node
+                known[key] = shared.setdefault((key, name, span), node) if scalar else node
             found.append(known[key])
     return dict(enumerate(found))
 
 
-def _cells(variable: DeclaredVariable, part: Any, span: Span | None) -> Sequence[object]:
-    if variable.size is None:
+def _by_variable(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
+    return {name: list(several) for name, several in groupby(cells, lambda cell: cell.variable)}
+
+
+def _values(cells: list[Cell], part: Any, span: Span | None) -> Sequence[object]:
+    name, size = cells[0].variable, len(cells)
+    if cells[0].index is None:
         return (part,)
     if type(part) not in (list, tuple, range, Array):
-        message = f"'{variable.name}' must be a list of {variable.size}, got {_shown(part)}"
+        message = f"'{name}' must be a list of {size}, got {_shown(part)}"
         raise refusal("type error", message, "", span)
-    if len(part) != variable.size:
-        message = f"'{variable.name}' must have {variable.size} elements, got {len(part)}"
+    if len(part) != size:
+        message = f"'{name}' must have {size} elements, got {len(part)}"
         raise refusal("value error", message, "", span)
     return part.cells if isinstance(part, Array) else part
 
 
-def _returned(value: object, variable: DeclaredVariable, span: Span | None) -> ast.Expression:
-    domain = () if isinstance(variable.domain, AllReals) else variable.domain
+def _returned(value: object, cell: Cell, span: Span | None) -> ast.Expression:
+    domain = () if isinstance(cell.domain, AllReals) else cell.domain
     is_truth = bool(domain) and set(domain) <= {"true", "false"}
     if type(value) is Condition and value.known is not None:
         value = value.known
@@ -297,7 +303,7 @@ def _returned(value: object, variable: DeclaredVariable, span: Span | None) -> a
     hint = ""
     if isinstance(value, str) and domain:
         hint = f"allowed are {domain_text(domain)}"
-    raise refusal("type error", f"'{variable.name}' is returned as {_shown(value)}", hint, span)
+    raise refusal("type error", f"'{cell.variable}' is returned as {_shown(value)}", hint, span)
 
 
 def _shown(value: object) -> str:
