@@ -32,7 +32,7 @@ from dipapprox.language.domains import has_real_inputs
 from dipapprox.language.formula import names_of
 from dipapprox.privacy.decisions.decision import Cause, Decision, Violation
 from dipapprox.privacy.decisions.delta import as_ratio, read_delta
-from dipapprox.privacy.intervals.nested_inputs import inputs_at_ties
+from dipapprox.privacy.intervals.formula_verifier import inputs_at_ties
 from dipapprox.privacy.intervals.search import between
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.notation import finite

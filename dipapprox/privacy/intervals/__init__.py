@@ -6,4 +6,4 @@ In: a program, a claim with formulas in ε, an interval. Out: a verdict about al
 
 from dipapprox.deferred import late_modules
 
-__getattr__ = late_modules(__name__, "nested_inputs", "published", "verifier")
+__getattr__ = late_modules(__name__, "published", "verifier")

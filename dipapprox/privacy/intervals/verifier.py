@@ -25,8 +25,8 @@ from dipapprox.limits import at_most, check_limits, silent
 from dipapprox.pairs.divergence import precisions
 from dipapprox.pairs.selections import AllPairs, Pair, inputs_of
 from dipapprox.privacy.decisions import by_closed_forms
-from dipapprox.privacy.intervals import nested_inputs, published
-from dipapprox.privacy.intervals.formula_verifier import verify_formula
+from dipapprox.privacy.intervals import published
+from dipapprox.privacy.intervals.formula_verifier import NestedClaims, obstacles, verify_formula
 from dipapprox.privacy.intervals.search import MOST_POINTS, IntervalSearch, Subdivided, between
 from dipapprox.privacy.intervals.tables import SubdividedPairs
 from dipapprox.privacy.intervals.verdict import FormulaClaim, IntervalVerdict
@@ -146,7 +146,7 @@ class _Run(Record, frozen=False):
             self._begin()
         if self.search is not None and len(self.search.claimed):
             self.search.run(self.setting.progress, most)
-            if self.setting.is_real and isinstance(self.search.claimed, nested_inputs.NestedClaims):
+            if self.setting.is_real and isinstance(self.search.claimed, NestedClaims):
                 self.violation = self.search.claimed.violation
 
     def _begin(self) -> None:
@@ -172,10 +172,10 @@ class _Run(Record, frozen=False):
         states, claim, options = self.states, self.claim, self.setting.options
         assert states is not None
         if self.setting.is_real:
-            obstacle = next(nested_inputs.obstacles(states), None)
+            obstacle = next(obstacles(states), None)
             if obstacle is not None:
                 raise LimitReached(f"every ε of an interval, real inputs: {obstacle}")
-            return nested_inputs.NestedClaims(self.setting, claim, (self.lower, self.upper))
+            return NestedClaims(self.setting, claim, (self.lower, self.upper))
         if states.program.real_outputs:
             pairs = self._between() or list(self._pairs())
             return published.PublishedOverInterval(states, pairs, claim, self.lower, options)
