@@ -14,7 +14,7 @@ from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
 from dipapprox.kernel.forward import Run
 from dipapprox.kernel.judgements import Distributions, Private
 from dipapprox.kernel.losses import Losses
-from dipapprox.kernel.machine import read_input, read_machine
+from dipapprox.kernel.machine import DEEPEST, read_input, read_machine
 from dipapprox.kernel.nodes import Graph
 from dipapprox.kernel.proofs import Proof, growth_bound, largest_of, violation
 from dipapprox.kernel.reading import as_number
@@ -99,8 +99,15 @@ def test_what_is_nested_deeply_is_refused(depth) -> None:
     for body in ([["set", OUT, expression]], block, [["if", condition, [DONE], [DONE]]]):
         with contextlib.suppress(NotProved):
             replay(*private(finite(body)))
-    if depth > 400:
+    if depth > DEEPEST:
         refuses((BadProof, Refused), None, replay, *private(finite(block)))
+
+
+def test_what_is_nested_a_little_too_deeply_is_no_machine() -> None:
+    expression: Json = 1
+    for _ in range(DEEPEST + 1):
+        expression = ["+", 0, expression]
+    refuses(BadProof, "too deep", read_machine, finite([["set", OUT, expression]]))
 
 
 def weighed(weight: Json, bits: int | None) -> str:
