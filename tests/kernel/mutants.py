@@ -176,7 +176,7 @@ def _is_limit(node: ast.AST) -> bool:
 def _is_taste(node: ast.AST, field: str) -> bool:
     """Limits of work, what is spent, words of errors, annotations: nothing rests on them."""
     match node:
-        case ast.Call(func=ast.Name(id="spend" | "spend_balls")):
+        case ast.Call(func=ast.Name(id="spend" | "spend_balls")) | ast.FunctionDef(name="cost_of"):
             return True
         case ast.keyword(arg="strict"):
             return True  # lengths of what is read are looked at before: a crash is no answer
