@@ -345,11 +345,25 @@ _SPELLED = {
 }  # fmt: skip
 
 
+def usable(parser: Any) -> list[str]:
+    """Return the types of the tokens that the parser could use where it has met an error."""
+
+    def goes_on(kind: str) -> bool:
+        states = list(parser.statestack)
+        while (action := parser.action[states[-1]].get(kind)) is not None and action < 0:
+            production = parser.productions[-action]
+            del states[len(states) - production.len :]
+            states.append(parser.goto[states[-1]][production.name])
+        return action is not None
+
+    return [kind for kind in parser.action[parser.state] if kind != "error" and goes_on(kind)]
+
+
 def expected(spelling: Spelling, parser: Any) -> str:
     """Say what the parser could have used where it has met an error; nothing if that is much."""
-    kinds = [kind for kind in parser.action[parser.state] if kind != "error"]
     spelled = {kind: mark for mark, kind in spelling.marks.items()}
     spelled |= {word.upper(): word for word in spelling.keywords}
+    kinds = usable(parser)
     words = {_SPELLED.get(kind) or f"'{spelled.get(kind) or kind.lower()}'" for kind in kinds}
     return f"expected {' or '.join(sorted(words))}" if len(kinds) <= 4 else ""
 

@@ -11,7 +11,7 @@ from copy import copy
 from typing import Any
 
 from dipapprox.errors import shorten
-from dipapprox.language.lexer import DPG, KEYWORDS, REMAINDER, expected
+from dipapprox.language.lexer import DPG, KEYWORDS, REMAINDER, expected, usable
 from dipapprox.language.tokens import TokenStream
 
 _ABSENT = {
@@ -48,11 +48,11 @@ def report_unexpected(stream: TokenStream, token: Any, parser: Any) -> None:
         return
     quoted = "line break" if span.text == "\n" else f"'{shorten(span.text)}'"
     what = "unexpected end of the text" if token is None else f"unexpected {quoted}"
-    hint = _hint(stream.before, token, parser.action[parser.state])
+    hint = _hint(stream.before, token, usable(parser))
     stream.report(what, span, hint or expected(DPG, parser))
 
 
-def _hint(before: Any, token: Any, usable: Collection[str]) -> str:
+def _hint(before: Any, token: Any, possible: Collection[str]) -> str:
     """Guess what was meant from the token, the one before it and those that could be used."""
     kind = None if token is None else token.type
     previous = None if before is None else before.type
@@ -73,7 +73,7 @@ def _hint(before: Any, token: Any, usable: Collection[str]) -> str:
             return "name the distance: 'adjacent linf 1', 'adjacent l1 1'"
         case "NUMBER", "NAME" | "LPAREN" if before.endlexpos == token.lexpos:
             return "multiplication is written with '*'"
-        case "NAME", "EQ" | "ARROW" if kind == "EQ" or "IN" in usable:
+        case "NAME", "EQ" | "ARROW" if kind == "EQ" or "IN" in possible:
             return "loops are written 'for i in 1..N do'"
         case _, "ARROW":
             return "'<-' assigns; to compare with a negative number put a space: 'x < -1'"
@@ -81,7 +81,7 @@ def _hint(before: Any, token: Any, usable: Collection[str]) -> str:
             return "write the whole assignment, e.g. 'count <- count + 1'"
         case "TIMES", "TIMES":
             return "powers are written with '^'"
-        case ("RBRACK", "LBRACK") | (_, "COMMA") if kind == "LBRACK" or "RBRACK" in usable:
+        case ("RBRACK", "LBRACK") | (_, "COMMA") if kind == "LBRACK" or "RBRACK" in possible:
             return "arrays have one index: a table is written row by row, x[N*(i-1) + j]"
         case "ARROW", "IF" | "LBRACK":
             return "one value is assigned at a time: 'if … then x <- 1 end', 'x[1] <- 0; x[2] <- 0'"
@@ -93,7 +93,7 @@ def _hint(before: Any, token: Any, usable: Collection[str]) -> str:
             return "'then' follows the condition of an 'if' or 'elif'"
         case _, "DO":
             return "'do' follows the header of a loop; 'then' follows the condition of an 'if'"
-        case _, "LBRACE" if "IN" in usable:
+        case _, "LBRACE" if "IN" in possible:
             return "a domain follows 'in': 'input q in {0, 1}'"
         case "NAME" | "RBRACK", "TILDE":
             return "a draw is assigned like any value: 'x <- Lap(q, 1/eps)'"
