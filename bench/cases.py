@@ -33,8 +33,7 @@ from dipapprox.numerics.kinds import Tier
 from dipapprox.numerics.methods import Answers, Method
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, PairSelection
-from dipapprox.privacy.options import FIRST_PRECISION, Engine, Options
-from dipapprox.privacy.run import Setting
+from dipapprox.privacy.run import FIRST_PRECISION, Engine, Options, Setting
 from dipapprox.privacy.verdict import Answer, Claim
 from dipapprox.privacy.verifier import verify
 from dipapprox.questions.profile import profile

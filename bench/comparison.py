@@ -31,7 +31,7 @@ from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.events.event import Connected
 from dipapprox.integrals import Strategy
 from dipapprox.limits import rare_collections
-from dipapprox.privacy.options import Engine
+from dipapprox.privacy.run import Engine
 
 ELIMINATION, NESTED, LITERAL = "elimination", "nested", "nested --no-optimize, not merged"
 CERTIFIED, AFRESH = "certified float64", "certified float64, afresh"

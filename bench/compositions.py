@@ -21,7 +21,7 @@ from dipapprox.language.load import load
 from dipapprox.limits import Limits
 from dipapprox.privacy.compositions.compose import Composed
 from dipapprox.privacy.compositions.pipeline import Pipeline, PipelineRun, ProgramAt
-from dipapprox.privacy.options import Options
+from dipapprox.privacy.run import Options
 
 _HERE, _THERE = "compose", "dp_accounting"
 

@@ -31,7 +31,7 @@ from bench.cases import (
 from bench.rows import NAME, Figure, Row, Rows, Table, of, plainly, within
 from bench.timing import Outcome, Patience, Run, Timing, side_by_side
 from dipapprox.limits import peak_memory
-from dipapprox.privacy.options import FIRST_PRECISION
+from dipapprox.privacy.run import FIRST_PRECISION
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.linear.half_spaces import irredundant
 from dipapprox.numerics.gaussian_rank.orthants import GaussianRank
 from dipapprox.numerics.methods import Method
-from dipapprox.privacy.options import FIRST_PRECISION, Options
+from dipapprox.privacy.run import FIRST_PRECISION, Options
 from dipapprox.privacy.subjects import methods_in_order
 
 ENCLOSED, SCIPY = "enclosed", "scipy"

@@ -14,8 +14,7 @@ from dipapprox.language.load import program_from, read_source
 from dipapprox.limits import Limits, limited
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.description import text_of
-from dipapprox.privacy.options import Options
-from dipapprox.privacy.run import Setting
+from dipapprox.privacy.run import Options, Setting
 from dipapprox.privacy.verdict import Answer, Claim, Verdict
 from dipapprox.privacy.verifier import verify
 from dipapprox.replays.check import check

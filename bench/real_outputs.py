@@ -32,7 +32,7 @@ from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.laws.family import Family
 from dipapprox.limits import Limits, limited
 from dipapprox.linear.form import LinearForm
-from dipapprox.privacy.options import Options
+from dipapprox.privacy.run import Options
 from dipapprox.privacy.subjects import open_method
 
 _MOST_TIMES_SCIPY = 10.0

@@ -21,8 +21,7 @@ from dipapprox.language.core import Program
 from dipapprox.language.load import program_from, read_source
 from dipapprox.limits import Limits, check_limits, limited
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, PairSelection
-from dipapprox.privacy.options import Options
-from dipapprox.privacy.run import Setting
+from dipapprox.privacy.run import Options, Setting
 from dipapprox.privacy.verdict import Answer, Claim, Verdict
 from dipapprox.privacy.verifier import verify
 from dipapprox.proof_steps.verdicts import goal_of, proved

@@ -54,8 +54,6 @@ if TYPE_CHECKING:
     from dipapprox.privacy.description import ProgramText as ProgramText
     from dipapprox.privacy.intervals.verdict import IntervalVerdict as IntervalVerdict
     from dipapprox.privacy.masses import OutputProbability as OutputProbability
-    from dipapprox.privacy.options import Engine as Engine
-    from dipapprox.privacy.options import Options as Options
     from dipapprox.privacy.probabilities import OutputDistribution as OutputDistribution
     from dipapprox.privacy.probabilities import PairDistributions as PairDistributions
     from dipapprox.privacy.profiles.calibration import Calibration as Calibration
@@ -63,6 +61,8 @@ if TYPE_CHECKING:
     from dipapprox.privacy.profiles.profile_result import LeastEpsPrv as LeastEpsPrv
     from dipapprox.privacy.profiles.profile_result import PrivacyCurve as PrivacyCurve
     from dipapprox.privacy.profiles.profile_result import RenyiProfile as RenyiProfile
+    from dipapprox.privacy.run import Engine as Engine
+    from dipapprox.privacy.run import Options as Options
     from dipapprox.privacy.run import Witness as Witness
     from dipapprox.privacy.run import WitnessRow as WitnessRow
     from dipapprox.privacy.verdict import Answer as Answer
@@ -105,12 +105,11 @@ _HOMES = {
     "privacy.decisions.decision": "Decision Violation",
     "privacy.intervals.verdict": "IntervalVerdict",
     "privacy.masses": "OutputProbability",
-    "privacy.options": "Engine Options",
     "privacy.probabilities": "OutputDistribution PairDistributions",
     "privacy.profiles.calibration": "Calibration",
     "privacy.profiles.profile_result": "LeastDelta LeastEpsPrv PrivacyCurve RenyiProfile",
     "privacy.description": "Certificate ProgramText",
-    "privacy.run": "Witness WitnessRow",
+    "privacy.run": "Engine Options Witness WitnessRow",
     "privacy.verdict": "Answer Claim Verdict",
     "proofs.endless_proof": "AutomatonProof StreamProof",
     "proofs.real_proof": "RealProof",

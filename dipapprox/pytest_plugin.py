@@ -20,11 +20,11 @@ from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
 
 if TYPE_CHECKING:
-    from dipapprox.privacy import options
+    from dipapprox.privacy import run as options
     from dipapprox.questions import claims
 else:  # who has no programs does not wait for them
     claims = Deferred("dipapprox.questions.claims")
-    options = Deferred("dipapprox.privacy.options")
+    options = Deferred("dipapprox.privacy.run")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

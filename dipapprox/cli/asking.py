@@ -42,8 +42,7 @@ from dipapprox.language.load import (
 )
 from dipapprox.pairs.adjacency import count_selected
 from dipapprox.privacy.description import text_of
-from dipapprox.privacy.options import Options
-from dipapprox.privacy.run import Setting
+from dipapprox.privacy.run import Options, Setting
 from dipapprox.privacy.scope import widening_by_pairs
 from dipapprox.privacy.verdict import Answer
 from dipapprox.questions import worst_pair

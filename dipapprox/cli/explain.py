@@ -35,7 +35,7 @@ from dipapprox.privacy.notation import (
     valuation_text,
     without_exponential_factors,
 )
-from dipapprox.privacy.options import Options
+from dipapprox.privacy.run import Options
 from dipapprox.questions import arguments
 from dipapprox.questions.arguments import LIMITS
 from dipapprox.questions.question import STRUCTURE

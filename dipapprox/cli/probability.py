@@ -10,7 +10,7 @@ from dipapprox.cli.output import Output
 from dipapprox.data_classes import replace
 from dipapprox.experiments import pictures
 from dipapprox.privacy.description import text_of
-from dipapprox.privacy.options import LARGEST_PRECISION
+from dipapprox.privacy.run import LARGEST_PRECISION
 from dipapprox.questions.probability import Probability
 
 _BINS = 80  # of a density, in a picture

@@ -14,11 +14,10 @@ from dipapprox.language.core import Program
 from dipapprox.pairs.adjacency import count_selected
 from dipapprox.privacy.charts import Chart
 from dipapprox.privacy.description import ProgramText, known_to_be
-from dipapprox.privacy.options import Options
 from dipapprox.privacy.page import WrittenCertificate, page
 from dipapprox.privacy.profiles.profile_result import LeastEpsPrv, PrivacyCurve
 from dipapprox.privacy.result import Result
-from dipapprox.privacy.run import RunResult
+from dipapprox.privacy.run import Options, RunResult
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.questions.arguments import Pairs
 from dipapprox.questions.profile import Profile

@@ -19,8 +19,8 @@ from dipapprox.errors import UserError
 from dipapprox.language.load import PYTHON, file_or_bundled, language_of, parts_of_python, read_text
 from dipapprox.limits import Limits
 from dipapprox.privacy.description import Description, ProgramText, Table, Tone, count, seconds_text
-from dipapprox.privacy.options import Options
 from dipapprox.privacy.result import Result
+from dipapprox.privacy.run import Options
 from dipapprox.questions import arguments
 from dipapprox.questions.claims import ClaimOutcome, StatedClaim, Tested, claims_in, try_claim
 from dipapprox.source import visible

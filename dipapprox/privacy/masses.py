@@ -27,7 +27,7 @@ from dipapprox.language.core import Cell, Input, Program
 from dipapprox.linear.form import LinearForm
 from dipapprox.pairs.published.divergences import PublishedDivergences
 from dipapprox.privacy.notation import Published, published_values
-from dipapprox.privacy.options import Options
+from dipapprox.privacy.run import Options
 from dipapprox.privacy.subjects import open_published
 from dipapprox.semantics.execution import execute
 

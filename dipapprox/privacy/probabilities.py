@@ -39,10 +39,17 @@ from dipapprox.privacy.notation import (
     valuation,
     valuation_text,
 )
-from dipapprox.privacy.options import FIRST_PRECISION, Options
 from dipapprox.privacy.result import Result
 from dipapprox.privacy.rounded_scales import widened
-from dipapprox.privacy.run import DistinguishedPair, Run, RunResult, WitnessRow, pair_table
+from dipapprox.privacy.run import (
+    FIRST_PRECISION,
+    DistinguishedPair,
+    Options,
+    Run,
+    RunResult,
+    WitnessRow,
+    pair_table,
+)
 from dipapprox.privacy.scope import scope_of_input
 from dipapprox.privacy.subjects import open_probabilities, open_product_source
 from dipapprox.semantics.execution import execute

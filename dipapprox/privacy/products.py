@@ -37,8 +37,7 @@ from dipapprox.pairs.products.source import MOST_LISTED, ProductProgram
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.details import ExcessSet, LeastFactor, witness_over
 from dipapprox.privacy.exact_pairs import ExactDeltas
-from dipapprox.privacy.options import Options
-from dipapprox.privacy.run import Witness, WitnessRow, difference_of
+from dipapprox.privacy.run import Options, Witness, WitnessRow, difference_of
 from dipapprox.privacy.verdict import Claim
 
 _MOST_OUTPUTS = 3_000  # most outputs of a pair after counting

@@ -61,8 +61,7 @@ from dipapprox.pairs.adjacency import count_selected, select_pairs
 from dipapprox.pairs.divergence import ExactPairs
 from dipapprox.pairs.selections import AllPairs, Pair, PairSelection, inputs_of
 from dipapprox.privacy import exact_pairs, products
-from dipapprox.privacy.options import Engine, Options
-from dipapprox.privacy.run import Setting
+from dipapprox.privacy.run import Engine, Options, Setting
 from dipapprox.privacy.verdict import Claim
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates

@@ -23,8 +23,7 @@ from dipapprox.pairs.divergence import Attempt, Search, precisions
 from dipapprox.pairs.likely import FEW_PAIRS, likely_first
 from dipapprox.pairs.selections import one_by_one
 from dipapprox.privacy.description import values_text
-from dipapprox.privacy.options import LARGEST_PRECISION, Engine
-from dipapprox.privacy.run import Setting, Witness
+from dipapprox.privacy.run import LARGEST_PRECISION, Engine, Setting, Witness
 from dipapprox.privacy.subjects import Executed, Subject, executed_for, open_subject
 from dipapprox.privacy.verdict import Answer, Claim, Verdict
 from dipapprox.semantics.state import FinalStates

@@ -17,8 +17,7 @@ from dipapprox.kernel.errors import asking
 from dipapprox.limits import check_limits, limited
 from dipapprox.privacy.compositions.compose import DEFAULT_WIDTH, Composed, Number
 from dipapprox.privacy.compositions.pipeline import ComposedAnswer, ComposedProof
-from dipapprox.privacy.options import Options
-from dipapprox.privacy.run import Replayed
+from dipapprox.privacy.run import Options, Replayed
 from dipapprox.privacy.verdict import Answer
 from dipapprox.proof_steps.composed_steps import ComposedGoal
 from dipapprox.proof_steps.compositions import PipelineProofs

@@ -41,7 +41,7 @@ from dipapprox.numerics.simplest import simplest
 from dipapprox.privacy.compositions.pipeline import PipelineRun, ProgramAt
 from dipapprox.privacy.compositions.programs import Row, cost, cost_of, undominated
 from dipapprox.privacy.compositions.programs import loss as loss_of
-from dipapprox.privacy.options import Options
+from dipapprox.privacy.run import Options
 from dipapprox.proof_steps.composed_steps import ComposedSteps
 from dipapprox.proof_steps.independent_parts import IndependentParts
 from dipapprox.proof_steps.knots import bends_of_worst, knots

@@ -29,7 +29,7 @@ from dipapprox.limits import check_limits
 from dipapprox.numerics.simplest import simplest
 from dipapprox.privacy.compositions import pipeline as composed
 from dipapprox.privacy.compositions.pipeline import ComposedProof, PipelineRun, ProgramAt
-from dipapprox.privacy.options import Options
+from dipapprox.privacy.run import Options
 from dipapprox.proof_steps.composed_runs import (
     Composed,
     ComposedParts,

@@ -36,10 +36,9 @@ from dipapprox.privacy.intervals.formula_verifier import inputs_at_ties
 from dipapprox.privacy.intervals.search import between
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.notation import finite
-from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.profile import profile
 from dipapprox.privacy.profiles.profile_result import AtEpsPrv, LeastDelta
-from dipapprox.privacy.run import Replayed, Setting, Witness
+from dipapprox.privacy.run import Options, Replayed, Setting, Witness
 from dipapprox.privacy.verdict import Answer, Claim
 from dipapprox.proof_steps import verdicts
 from dipapprox.proof_steps.composed_steps import premises_of

@@ -23,8 +23,7 @@ from dipapprox.language.domains import has_real_inputs
 from dipapprox.limits import check_limits
 from dipapprox.pairs.selections import OrderedPairs, PairSelection
 from dipapprox.privacy.notation import finite
-from dipapprox.privacy.options import Engine
-from dipapprox.privacy.run import Replayed, Setting, Witness
+from dipapprox.privacy.run import Engine, Replayed, Setting, Witness
 from dipapprox.privacy.verdict import Answer, Claim, Verdict
 from dipapprox.proof_steps.independent_parts import parts_proof
 from dipapprox.proof_steps.liveness import machine_json

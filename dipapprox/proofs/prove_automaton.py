@@ -34,7 +34,7 @@ from dipapprox.laws.families import LAPLACE
 from dipapprox.limits import at_most, check_limits, current
 from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.numerics.intervals import logarithm
-from dipapprox.privacy.options import Options
+from dipapprox.privacy.run import Options
 from dipapprox.privacy.subjects import open_method
 from dipapprox.proof_steps.budgets import BudgetBounds, replayed
 from dipapprox.proof_steps.machines import read_by

@@ -14,8 +14,7 @@ from dipapprox.limits import limited
 from dipapprox.privacy.decisions.decision import Decision
 from dipapprox.privacy.description import Certificate, ProgramText
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
-from dipapprox.privacy.options import Options
-from dipapprox.privacy.run import Setting
+from dipapprox.privacy.run import Options, Setting
 from dipapprox.privacy.verdict import Verdict
 from dipapprox.proofs.budget_answer import BudgetAnswer
 from dipapprox.proofs.endless_proof import AutomatonProof, StreamProof

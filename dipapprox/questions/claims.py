@@ -47,7 +47,7 @@ from dipapprox.language.load import (
 )
 from dipapprox.privacy.decisions.decision import Decision
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
-from dipapprox.privacy.options import Options
+from dipapprox.privacy.run import Options
 from dipapprox.privacy.scope import widening_by_pairs
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.proofs.subject import load_subject

@@ -14,8 +14,7 @@ from dipapprox.limits import Progress, silent
 from dipapprox.privacy.decisions import decider
 from dipapprox.privacy.decisions.decision import Decision, DecisionQuestion, read_epsilons
 from dipapprox.privacy.decisions.delta import Delta, read_delta
-from dipapprox.privacy.options import Options
-from dipapprox.privacy.run import Setting
+from dipapprox.privacy.run import Options, Setting
 from dipapprox.proof_steps import throughout as proving
 from dipapprox.proofs import budget_verdict
 from dipapprox.questions import arguments

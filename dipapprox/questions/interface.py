@@ -42,7 +42,7 @@ from dipapprox.language.symbols import DELTA, needs_delta, with_delta
 from dipapprox.limits import limited
 from dipapprox.privacy import probabilities as distributions
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
-from dipapprox.privacy.options import Options
+from dipapprox.privacy.run import Options
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.questions import arguments
 from dipapprox.questions import decide as decisions

@@ -61,7 +61,7 @@ from dipapprox.privacy.compositions.pipeline import (
     ProgramAt,
 )
 from dipapprox.privacy.description import ProgramText, text_of
-from dipapprox.privacy.options import Options
+from dipapprox.privacy.run import Options
 from dipapprox.proof_steps import composed_ends as proving
 from dipapprox.questions import arguments
 from dipapprox.questions.arguments import Spelled

@@ -12,9 +12,9 @@ from dipapprox.errors import UserError, shorten
 from dipapprox.events.event import EVERYWHERE, Interval, common
 from dipapprox.language.core import Input, Program
 from dipapprox.limits import Progress, silent
-from dipapprox.privacy.options import Options
 from dipapprox.privacy.probabilities import OutputDistribution, output_distribution
 from dipapprox.privacy.rounded_scales import error_of
+from dipapprox.privacy.run import Options
 from dipapprox.questions import arguments
 from dipapprox.questions.question import WHOLE, Question, argument, limited_by_options
 from dipapprox.semantics.real_inputs import with_values

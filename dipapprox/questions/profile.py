@@ -17,7 +17,6 @@ from dipapprox.errors import BrokenInvariant, LimitReached, UserError, shorten
 from dipapprox.language.core import Draw, Program
 from dipapprox.language.traversal import nodes_in
 from dipapprox.limits import Progress, check_limits, silent
-from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles import calibration
 from dipapprox.privacy.profiles.profile import profile as profile_of_pairs
 from dipapprox.privacy.profiles.profile import profile_rounded
@@ -37,7 +36,7 @@ from dipapprox.privacy.profiles.profile_result import (
     is_pure,
 )
 from dipapprox.privacy.profiles.profile_result import Question as ProfileQuestion
-from dipapprox.privacy.run import Setting
+from dipapprox.privacy.run import Options, Setting
 from dipapprox.privacy.subjects import executed_for
 from dipapprox.proof_steps import ends as proving
 from dipapprox.proofs import budget_verdict, real_bounds

@@ -15,7 +15,7 @@ from dipapprox.language.core import Program
 from dipapprox.language.load import file_or_bundled
 from dipapprox.language.services import Service
 from dipapprox.limits import Progress, silent
-from dipapprox.privacy.options import Options
+from dipapprox.privacy.run import Options
 from dipapprox.proofs.endless_proof import AutomatonProof, Stops, StreamProof
 from dipapprox.proofs.prove_automaton import prove_automaton, prove_rounds
 from dipapprox.proofs.prove_real import answer_real

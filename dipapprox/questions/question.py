@@ -21,7 +21,8 @@ from dipapprox.integrals import Strategy
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits, Progress, limited, silent
 from dipapprox.numerics.kinds import Tier
-from dipapprox.privacy.options import (
+from dipapprox.privacy.result import Result
+from dipapprox.privacy.run import (
     FIRST_PRECISION,
     LARGEST_PRECISION,
     LAST_PRECISION,
@@ -29,7 +30,6 @@ from dipapprox.privacy.options import (
     Engine,
     Options,
 )
-from dipapprox.privacy.result import Result
 from dipapprox.questions import arguments
 from dipapprox.questions.arguments import (
     LIMITING,

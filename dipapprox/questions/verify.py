@@ -15,8 +15,7 @@ from dipapprox.language.core import Program
 from dipapprox.limits import Progress, silent
 from dipapprox.pairs.adjacency import are_very_many
 from dipapprox.privacy import verifier
-from dipapprox.privacy.options import Options
-from dipapprox.privacy.run import Setting
+from dipapprox.privacy.run import Options, Setting
 from dipapprox.privacy.verdict import Answer, Claim, Verdict
 from dipapprox.questions import arguments
 from dipapprox.questions.arguments import Pairs, Written

@@ -33,12 +33,11 @@ from dipapprox.pairs.maximum import FACTOR_BITS
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.description import known_to_be
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
-from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.calibration import Calibration, Refuted
 from dipapprox.privacy.profiles.planes import Place, Plane, Planes, short_number
 from dipapprox.privacy.profiles.profile_result import LeastDelta, LeastEpsPrv
 from dipapprox.privacy.rounded_scales import slack, widened
-from dipapprox.privacy.run import RunResult, Witness
+from dipapprox.privacy.run import Options, RunResult, Witness
 from dipapprox.privacy.subjects import open_probabilities
 from dipapprox.privacy.verdict import Answer, Claim, Verdict
 from dipapprox.questions.arguments import Pairs

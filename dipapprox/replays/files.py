@@ -26,8 +26,7 @@ from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import Source, parse_program
 from dipapprox.privacy.compositions.pipeline import ProgramAt
 from dipapprox.privacy.description import Certificate, ProgramText
-from dipapprox.privacy.options import Options
-from dipapprox.privacy.run import Setting
+from dipapprox.privacy.run import Options, Setting
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.proof_steps import composed_ends, throughout

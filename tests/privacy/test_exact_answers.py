@@ -24,8 +24,7 @@ from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.decisions import by_closed_forms
 from dipapprox.privacy.exact_pairs import ExactDeltas
 from dipapprox.privacy.logarithms import growth_of
-from dipapprox.privacy.options import LAST_PRECISION, Engine
-from dipapprox.privacy.run import Setting
+from dipapprox.privacy.run import LAST_PRECISION, Engine, Setting
 from dipapprox.privacy.subjects import open_exact_pairs, open_probabilities
 from dipapprox.privacy.verdict import Claim
 from dipapprox.privacy.verifier import verify as verify_setting

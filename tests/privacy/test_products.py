@@ -15,7 +15,7 @@ from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
 from dipapprox.pairs.products import source as products
 from dipapprox.pairs.products.measures import PairAtoms, ProductAtoms, atoms_of, envelope
-from dipapprox.privacy.options import Engine
+from dipapprox.privacy.run import Engine
 from tests.cases import refuses, text_of
 
 HALF = Fraction(1, 2)

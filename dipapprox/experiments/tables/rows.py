@@ -50,8 +50,7 @@ from dipapprox.limits import Limits, limited
 from dipapprox.privacy.decisions.decider import decide
 from dipapprox.privacy.decisions.decision import Decision, DecisionQuestion, read_epsilons
 from dipapprox.privacy.decisions.delta import read_delta
-from dipapprox.privacy.options import Engine, Options
-from dipapprox.privacy.run import Setting
+from dipapprox.privacy.run import Engine, Options, Setting
 from dipapprox.privacy.scope import select
 from dipapprox.privacy.verdict import Claim
 from dipapprox.privacy.verifier import verify

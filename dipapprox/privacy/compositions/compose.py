@@ -52,11 +52,10 @@ from dipapprox.privacy.compositions.pipeline import (
 )
 from dipapprox.privacy.compositions.programs import require_symmetric
 from dipapprox.privacy.description import Certificate
-from dipapprox.privacy.options import Options
 from dipapprox.privacy.profiles.curve import evenly
 from dipapprox.privacy.profiles.profile import profile
 from dipapprox.privacy.profiles.profile_result import AtDelta, AtEpsPrv, LeastDelta, LeastEpsPrv
-from dipapprox.privacy.run import Setting
+from dipapprox.privacy.run import Options, Setting
 from dipapprox.privacy.verdict import Answer
 
 Recorder = Callable[[ComposedAnswer, Options], Certificate]  # what writes certificates

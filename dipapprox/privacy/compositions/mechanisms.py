@@ -27,8 +27,7 @@ from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.compositions.pipeline import Pipeline, PipelineRun, ProgramAt
 from dipapprox.privacy.compositions.programs import bounds_of_program, require_symmetric
 from dipapprox.privacy.compositions.real_programs import RefinedPairs, has_few_pairs
-from dipapprox.privacy.options import Options
-from dipapprox.privacy.run import Setting
+from dipapprox.privacy.run import Options, Setting
 from dipapprox.privacy.subjects import executed_for, open_subject
 
 _REAL_ACCURACY = Fraction(1, 2**34)  # of deltas of programs with real outputs, at least

@@ -43,8 +43,7 @@ from dipapprox.privacy.decisions.search import DecisionSearch, Violated
 from dipapprox.privacy.decisions.signs import Signs, check_delta
 from dipapprox.privacy.exact_pairs import Divergence, Functions, Obstacle, probability
 from dipapprox.privacy.intervals.verdict import BITS, FormulaClaim
-from dipapprox.privacy.options import Options
-from dipapprox.privacy.run import Setting
+from dipapprox.privacy.run import Options, Setting
 from dipapprox.privacy.verdict import Answer, Claim, Verdict
 from dipapprox.privacy.verifier import verify
 from dipapprox.semantics.state import FinalStates

@@ -36,8 +36,7 @@ from dipapprox.privacy.description import values_text
 from dipapprox.privacy.exact_pairs import Count, Functions, Obstacle
 from dipapprox.privacy.intervals import verifier as interval_verifier
 from dipapprox.privacy.intervals.verdict import FormulaClaim, IntervalVerdict
-from dipapprox.privacy.options import Engine
-from dipapprox.privacy.run import BY_BUDGET, Setting
+from dipapprox.privacy.run import BY_BUDGET, Engine, Setting
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates

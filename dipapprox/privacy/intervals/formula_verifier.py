@@ -53,10 +53,9 @@ from dipapprox.privacy.decisions import by_closed_forms
 from dipapprox.privacy.intervals.search import EpsilonCell, EpsilonPoint
 from dipapprox.privacy.intervals.verdict import BITS, FormulaClaim, growth_at
 from dipapprox.privacy.logarithms import growth_of
-from dipapprox.privacy.options import Engine
 from dipapprox.privacy.rounded_scales import error_of, widened, widened_witness
 from dipapprox.privacy.rounded_scales import slack as rounding_slack
-from dipapprox.privacy.run import Setting
+from dipapprox.privacy.run import Engine, Setting
 from dipapprox.privacy.subjects import executed_for
 from dipapprox.privacy.verdict import Answer, Claim, Stated, Verdict
 from dipapprox.privacy.verifier import verify

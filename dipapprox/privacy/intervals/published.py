@@ -68,7 +68,7 @@ from dipapprox.privacy.intervals.verdict import (
     growth_at,
     growths_below,
 )
-from dipapprox.privacy.options import Options
+from dipapprox.privacy.run import Options
 from dipapprox.privacy.subjects import open_method, open_published
 from dipapprox.semantics.state import FinalStates
 

@@ -30,8 +30,7 @@ from dipapprox.privacy.intervals.formula_verifier import NestedClaims, obstacles
 from dipapprox.privacy.intervals.search import MOST_POINTS, IntervalSearch, Subdivided, between
 from dipapprox.privacy.intervals.tables import SubdividedPairs
 from dipapprox.privacy.intervals.verdict import FormulaClaim, IntervalVerdict
-from dipapprox.privacy.options import Engine
-from dipapprox.privacy.run import Setting
+from dipapprox.privacy.run import Engine, Setting
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.semantics.execution import execute

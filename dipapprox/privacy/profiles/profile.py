@@ -31,7 +31,6 @@ from dipapprox.pairs.maximum import FACTOR_BITS
 from dipapprox.pairs.selections import Pair, is_symmetric
 from dipapprox.privacy import exact_pairs
 from dipapprox.privacy.details import POSSIBLE, PairsBounds
-from dipapprox.privacy.options import Engine
 from dipapprox.privacy.profiles import curve as curves
 from dipapprox.privacy.profiles import renyi as renyi
 from dipapprox.privacy.profiles.curve import BUDGET, least_eps_prv
@@ -52,7 +51,7 @@ from dipapprox.privacy.profiles.profile_result import (
     in_parts,
 )
 from dipapprox.privacy.rounded_scales import error_of, slack, widened, widened_witness
-from dipapprox.privacy.run import BY_BUDGET, Run, Setting, Witness, difference_of
+from dipapprox.privacy.run import BY_BUDGET, Engine, Run, Setting, Witness, difference_of
 from dipapprox.privacy.subjects import Executed, executed_for, open_subject
 from dipapprox.semantics.state import FinalStates
 from dipapprox.source import Diagnostic
