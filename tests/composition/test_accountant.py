@@ -58,7 +58,7 @@ from dipapprox.numerics.real_outputs.panel_polynomials import Cells
 from dipapprox.privacy.compositions.programs import hull
 from dipapprox.privacy.subjects import open_method
 from tests import moved_noise
-from tests.cases import cases, refuses
+from tests.cases import cases, check_answers, evaluated, refuses
 
 DELTA = F(1, 10**5)
 SAMPLED = Subsampled(Gaussian(F(1), F(1)), F(1, 100))
@@ -189,13 +189,6 @@ def test_mass_at_infinity_is_there_from_below_too() -> None:
     assert bounds.lower is None and bounds.upper is None
     low, high = ends(cost((one, 2), delta=F(7, 16)))
     assert low == 0 and high < 1e-3
-
-
-def test_what_is_composed_has_one_adjacency() -> None:
-    message = "different adjacencies: add/remove and substitution"
-    runs = RepeatedRun(SAMPLED), RepeatedRun(RandomisedResponse(F(3, 4)))
-    refuses(UserError, message, Composition, runs)
-    refuses(UserError, "needs a run", Composition, ())
 
 
 @cases("eps, times, budget, most", (F(1, 10**6), 3, 0, 10**-6), (F(1, 100), 4000, 1, 6e-4))
@@ -451,13 +444,6 @@ def test_one_number_that_differs_is_as_good_as_alone() -> None:
     assert found.coordinate == 1 and found.intervals is not None
 
 
-def test_the_same_measure_twice() -> None:
-    both = part(noise(LAPLACE, 0), noise(GAUSSIAN, 0))
-    assert value(both, both, F(1)).value == Enclosure.exact(0)
-    assert value(both, (), F(1)).value == Enclosure.exact(1)
-    assert value((), both, F(1)).value == Enclosure.exact(0)
-
-
 def test_truncated_noise_is_completed() -> None:
     """Two numbers below 3: against a two-dimensional sum."""
     parts = [part(noise(LAPLACE, m, 2, 3), noise(LAPLACE, m, 2, 3)) for m in (0, 1)]
@@ -657,32 +643,29 @@ def test_mass_off_the_grid_may_lower_a_divergence() -> None:
     assert float(more.lower()) == pytest.approx(-1 / np.e)
 
 
-def test_what_only_one_input_has_is_infinitely_dear() -> None:
-    assert moment(part(noise(GAUSSIAN, 0)), (), F(2)).infinite
-    nothing = moment((), part(noise(GAUSSIAN, 0)), F(2))
-    assert nothing.upper == 0
-    same = moment(part(noise(GAUSSIAN, 0)), part(noise(GAUSSIAN, 0)), F(2))
-    assert abs(float(same.lower) - 1) < 1e-12
-
-
-@pytest.mark.parametrize("order", [F(1), F(2)])
-def test_one_sided_noise_has_what_its_shift_has_not(order) -> None:
-    """Beside a number that both have; the other way round the ratio is e wherever f is."""
-    near, far = (part(noise(GAUSSIAN, m), noise(EXPONENTIAL, m)) for m in (0, 1))
-    assert moment(near, far, order).infinite
-    back = moment(part(noise(EXPONENTIAL, 1)), part(noise(EXPONENTIAL, 0)), order, F(1))
-    assert not back.infinite and back.lower <= F(272, 100)
-    assert moment(
-        part(noise(REFLECTED_EXPONENTIAL, 1)), part(noise(REFLECTED_EXPONENTIAL, 0)), order
-    ).infinite
-    assert not moment(
-        part(noise(REFLECTED_EXPONENTIAL, 0)), part(noise(REFLECTED_EXPONENTIAL, 1)), order
-    ).infinite
-
-
 def test_mixtures_have_a_reason() -> None:
     first = part(noise(GAUSSIAN, 0), noise(GAUSSIAN, 0)) + part(
         noise(GAUSSIAN, 1), noise(GAUSSIAN, 1)
     )
     found = Moments(MEASURES, F(2)).of(first, first[:1], None)
     assert isinstance(found, NotEnclosed) and "number 1 and number 2" in found.reason
+
+
+# --- Expressions, and what they are ---------------------------------------------------------------
+
+
+def of_order(
+    order: F | int, first: tuple[Part, ...], second: tuple[Part, ...], **more: F
+) -> Moment:
+    return moment(first, second, F(order), **more)
+
+
+BOTH = part(noise(LAPLACE, 0), noise(GAUSSIAN, 0))
+NEAR, FAR = (part(noise(GAUSSIAN, m), noise(EXPONENTIAL, m)) for m in (0, 1))
+RISES, MOVED = (part(noise(EXPONENTIAL, m)) for m in (0, 1))
+FALLS, TURNED = (part(noise(REFLECTED_EXPONENTIAL, m)) for m in (0, 1))
+
+
+def test_what_one_input_alone_has() -> None:
+    """It is infinitely dear; the other way round the ratio is e wherever the density is."""
+    check_answers("accountant", evaluated(globals() | {"response": RandomisedResponse}, UserError))

@@ -35,7 +35,7 @@ from dipapprox.composition.mechanisms import (
 from dipapprox.composition.products import RepeatedRun
 from dipapprox.composition.profile import LaplaceProfile, ReversedProfile
 from tests import moved_noise
-from tests.cases import cases, refuses
+from tests.cases import cases, check_answers, evaluated
 
 F = Fraction
 
@@ -234,16 +234,6 @@ def test_curves_are_exact_too() -> None:
     ]
 
 
-def test_what_has_no_exact_profile() -> None:
-    assert exact_profile(runs((Gaussian(F(1), F(1)), 1))) is None
-    assert dipapprox.compose([{"mechanism": "laplace", "scale": 1}]).delta(1).exact is None
-    assert exact_profile(runs((Laplace(F(1), F(1)), 1))) is None
-    assert exact_profile(runs(noise(1, 1, 513))) is None
-    assert exact_profile(runs(noise(1, 7, 40), noise(1, 11, 40))) is None
-    long = exact_profile(runs(noise(1, 1, 65)))
-    assert long.pieces() is None
-
-
 @pytest.mark.parametrize("delta", [F(1, 10**9), F(1, 100), F(2, 5), F(99, 100)])
 def test_least_budgets_lie_where_the_profile_falls(delta) -> None:
     profile = exact_profile(runs(noise(1, 2, 8), noise(2, 3, 2)))
@@ -422,23 +412,13 @@ def test_the_pair_the_other_way_round() -> None:
         assert turned.ends.lost.overlaps(to_ball(F(1, 4)))
 
 
-@cases(
-    "made, message",
-    (
-        lambda: Subsampled(RandomisedResponse(F(3, 4)), F(1, 10)),
-        "amplifies privacy for add/remove adjacency",
-    ),
-    (lambda: Subsampled(GAUSSIAN, F(0)), "rate must be in"),
-    (lambda: Gaussian(F(1), F(0)), "sigma must be > 0, got 0"),
-    (lambda: RandomisedResponse(F(1)), "probability must be in"),
-    (
-        lambda: Atoms(((Enclosure.exact(F(1, 2)), Enclosure.exact(1)),)),
-        "masses of P are no distribution",
-    ),
-    (lambda: Atoms(LOPSIDED.masses, adjacency=Adjacency.SUBSTITUTION), "must be symmetric"),
-)
-def test_parameters_are_checked(made, message) -> None:
-    refuses(UserError, message, made)
+LAPLACE = Laplace(F(1), F(1))
+HALF_AND_ALL = ((Enclosure.exact(F(1, 2)), Enclosure.exact(1)),)
+
+
+def test_parameters_are_checked_and_few_have_exact_profiles() -> None:
+    asked = {"LAPLACE": LAPLACE, "compose": dipapprox.compose}
+    check_answers("exact_profiles", evaluated(globals() | asked, UserError))
 
 
 def test_what_is_for_one_adjacency_only() -> None:

@@ -46,8 +46,9 @@ from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick, IntervalMa
 from dipapprox.privacy.subjects import open_method
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
-from tests.cases import cases, refuses, text_of
-from tests.event_strategies import gauss, laplace, less
+from tests import event_strategies
+from tests.cases import cases, check_answers, evaluated, refuses, text_of
+from tests.event_strategies import laplace, less
 from tests.exact.events import (
     ENGINE,
     FAMILIES,
@@ -147,13 +148,6 @@ def test_rates_without_short_units_need_the_general_way() -> None:
 
 
 # --- limits and what is outside -------------------------------------------------------------------
-
-
-def test_other_noise_is_named() -> None:
-    found = ENGINE.closed_form(Event((gauss(0), laplace(0, 1)), (less(0, 1),)))
-    assert found == NotEnclosed("outside-fragment: Gaussian noise has no closed form")
-    star = Star(laplace(0, 1), ((gauss(0), 2),), ())
-    assert isinstance(ENGINE.closed_form(star), NotEnclosed)
 
 
 def test_pieces_are_limited() -> None:
@@ -289,13 +283,6 @@ LAW = Distribution(DISCRETE_LAPLACE, Fraction(0), Fraction(1))
 tightened = Integers((LAW,) * 3, Fraction(1)).tightened
 
 
-def test_rows_are_divided_and_rounded() -> None:
-    assert tightened([((2, -4, 0), 5), ((1, -2, 0), 7)]) == (((1, -2, 0), 2),)
-    assert tightened([((0, 0, 0), 0)]) == ()
-    assert tightened([((0, 0, 0), -1)]) is None
-    assert tightened([((2, 2, 0), 1), ((-2, -2, 0), -1)]) is None
-
-
 # --- Exact output distributions -------------------------------------------------------------------
 
 NOTHING: dict[str, int] = {}
@@ -388,18 +375,6 @@ def exceeds(first: Sequence[Part], second: Sequence[Part], budget: F) -> bool:
     return found
 
 
-def test_the_laplace_mechanism_is_tight_at_its_budget() -> None:
-    noise = [number([laplace(mean)]) for mean in (0, 1)]
-    assert not exceeds(noise[0], noise[1], F(1))
-    assert exceeds(noise[0], noise[1], 1 - F(1, 10**9))
-
-
-def test_one_sided_noise_and_empty_measures() -> None:
-    first, second = (number([Distribution(EXPONENTIAL, F(mean), F(1))]) for mean in (0, 1))
-    assert exceeds(first, second, F(50)) and not exceeds(second, first, F(1))
-    assert exceeds(first, (), F(1)) and not exceeds((), first, F(1))
-
-
 def _density(family: Family, z: float) -> float:
     if family is GAUSSIAN:
         return exp(-z * z / 2) / sqrt(2 * pi)
@@ -486,19 +461,6 @@ def test_sums_need_what_moments_of_their_samples_allow(laws, up, down) -> None:
             assert not exceeds(own, other, F(1, 2)) and exceeds(own, other, F(499, 1000))
 
 
-def test_mixtures_may_have_no_bound() -> None:
-    """|x| of Gaussian noise: what is moved further from 0 has the longer tail."""
-    folded = [
-        [
-            *number([Distribution(GAUSSIAN, F(mean), F(1))], [-Y]),
-            *number([Distribution(GAUSSIAN, F(-mean), F(1))], [-Y]),
-        ]
-        for mean in (0, 1)
-    ]
-    assert COMPARISON.is_unbounded(folded[1], folded[0])
-    assert not COMPARISON.is_unbounded(folded[0], folded[1])
-
-
 @settings(max_examples=5)
 @given(
     st.lists(st.tuples(st.integers(-1, 1), st.integers(-1, 1)), min_size=2, max_size=3),
@@ -522,27 +484,31 @@ def test_comparisons_agree_with_enclosures(means, scale, eighths, published) -> 
         assert found.value.lower == 0
 
 
-@cases(
-    "terms, lower, upper, positive",
-    ({(0, 0): -1, (-1, 0): 1}, 0, None, False),  # e^-u - 1, zero at 0
-    ({(0, 0): -1, (-1, 0): 1}, -1, None, True),
-    ({(-1, 0): -2, (-2, 0): 1, (0, 0): 1}, 1, None, True),  # (1 - e^-u)^2
-    ({(-1, 1): 1, (-1, 0): -1}, None, 1, False),  # (u - 1) e^-u
-    ({(-1, 1): 1, (-1, 0): -1}, 0, 2, True),
-    ({(0, 2): -1, (0, 1): 2, (0, 0): -1}, 0, 1, False),  # -(u - 1)^2, double zero at an end
-    ({}, None, None, False),
-)
-def test_signs_on_the_line(terms, lower, upper, positive) -> None:
+# --- Expressions, and what they are ---------------------------------------------------------------
+
+
+def moved(family: Family, mean: int) -> tuple[Part, ...]:
+    return number([Distribution(family, F(mean), F(1))])
+
+
+def folded(mean: int) -> tuple[Part, ...]:
+    """|x| of Gaussian noise: what is moved further from 0 has the longer tail."""
+    laws = (Distribution(GAUSSIAN, F(sign * mean), F(1)) for sign in (1, -1))
+    return tuple(part for law in laws for part in number([law], [-Y]))
+
+
+def positive(terms: dict[tuple[int, int], int], lower: int | None, upper: int | None) -> bool:
+    """Whether a sum of c u^k e^(b u), of c by (b, k), is positive somewhere between two numbers."""
     function = {key: ExponentialRatio.constant(c) for key, c in terms.items()}
     where = None if lower is None else F(lower), None if upper is None else F(upper)
-    assert is_positive_somewhere(function, where) is positive
+    return is_positive_somewhere(function, where)
 
 
-@pytest.mark.parametrize("place", [0, 1])
-def test_what_is_not_known_of_a_density_bounds_no_quotient(place) -> None:
-    """So far out that a Gaussian density is enclosed with 0 in it, and a quotient is no number."""
-    values = [arb(1), arb(1)]
-    values[place] = arb("nan")
-    assert quotients._most(values) == arb("inf")
-    assert quotients._smallest(values) == quotients._greatest(values) == 1
-    assert quotients._smallest([arb(2), arb("inf")]) == 2
+UNKNOWN = [arb(1), arb("nan")]
+"""Densities, one so far out that it is enclosed with 0 in it: a quotient is no number."""
+
+
+def test_forms_signs_and_comparisons() -> None:
+    asked = {"EXPONENTIAL": EXPONENTIAL, "Star": Star, "quotients": quotients}
+    asked |= {"gauss": event_strategies.gauss}
+    check_answers("laplace_laws", evaluated(globals() | asked))

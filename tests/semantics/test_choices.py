@@ -25,7 +25,7 @@ from dipapprox.semantics.evaluation import Knowledge
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.order import Order, Points, extension_share
 from dipapprox.semantics.state import FinalStates, guards_of
-from tests.cases import cases, template_of
+from tests.cases import cases, check_answers, evaluated, template_of
 from tests.semantics.interpreter import set_probability
 
 ONE = ExponentialPolynomial.constant(1)
@@ -41,20 +41,14 @@ def grown(rate: int | str) -> ExponentialPolynomial:
     return ExponentialPolynomial.monomial(1, 0, Fraction(rate))
 
 
-@cases(
-    "weight, expected",
-    ("eps", ExponentialRatio(ExponentialPolynomial.monomial(1, 1))),
-    ("exp(-eps/2)", ExponentialRatio(grown("-1/2"))),
-    ("exp(0*eps)", ExponentialRatio.constant(1)),
-    ("1/exp(eps)", ExponentialRatio(grown(-1))),  # which is no fraction
-    ("exp(eps)/(1 + exp(eps))", ExponentialRatio(grown(1), ((ONE + grown(1), 1),))),
-    ("eps^2/eps", ExponentialRatio(ExponentialPolynomial.monomial(1, 1))),
-    ("(1/4)*2", ExponentialRatio.constant(Fraction(1, 2))),
-)
-def test_weights_are_functions_of_eps(weight, expected) -> None:
-    states = execute(program(f"out <- choose {{0 : {weight}, 1 : 1}}"), True)
-    (choice,) = states.choices
-    assert choice.law.weights[0] == expected
+def weight(text: str) -> ExponentialRatio:
+    """The first weight of a choice: a function of eps."""
+    (choice,) = execute(program(f"out <- choose {{0 : {text}, 1 : 1}}"), True).choices
+    return choice.law.weights[0]
+
+
+def test_weights_are_functions_of_eps() -> None:
+    check_answers("choices", evaluated(globals()))
 
 
 def test_outcomes_that_nothing_reads_are_no_faults() -> None:
