@@ -18,7 +18,7 @@ from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import EXPONENTIAL, GAUSSIAN, REFLECTED_EXPONENTIAL
 from dipapprox.limits import limited
 from dipapprox.linear.form import LinearForm
-from tests.cases import cases, refuses
+from tests.cases import check_answers, evaluated
 
 Point = tuple[Fraction, ...]
 
@@ -126,65 +126,27 @@ LINEAR = Event(
 )
 
 
-@cases(
-    "name, event, least, paper, literal",
-    # All leaves above the centre are sources: Algorithm 5 nests every one of them.
-    ("star into the centre", star(6), 2, 7, 7),
-    ("star out of the centre", star(6, into_centre=False), 2, 2, 7),
-    ("directed path of 4", chain(4), 3, 4, 4),
-    ("two lowers below two uppers", CYCLE, 3, 3, 4),
-    ("range monitor with 4 leaves", RANGE, 3, 6, 6),
-    ("2*a - b/2 + 1 <= c", LINEAR, 3, 3, 3),
+DENSE = Event(
+    tuple(laplace(k) for k in range(8)), tuple(less(a, b) for a in range(4) for b in range(4, 8))
 )
-def test_reference_depths(name, event, least, paper, literal) -> None:
-    depths = [nesting(plan(event, strategy)) for strategy in Strategy]
-    assert depths == [least, paper, literal], name
-
-
-def test_limits_are_respected() -> None:
-    event = Event(
-        tuple(laplace(k) for k in range(8)),
-        tuple(less(a, b) for a in range(4) for b in range(4, 8)),
-    )
-    with limited(Limits(pieces=20)):
-        refuses(LimitReached, "piece limit", plan, event, Strategy.NONE)
-    refuses(LimitReached, "nesting limit", plan, chain(150), Strategy.NONE)
-    refuses(LimitReached, "nesting limit", plan, chain(150), Strategy.PAPER)
-    with limited(Limits(seconds=0)):
-        refuses(LimitReached, "time limit", plan, event, Strategy.NONE)
-
-
-def test_the_sure_and_the_impossible_event() -> None:
-    sure = Event((gauss(0),), ())
-    never = Event((gauss(0), gauss(0)), (less(0, 1), less(1, 0)))
-    for strategy in Strategy:
-        assert plan(Event((), ()), strategy) == Multiply(())
-        assert plan(sure, strategy) == Integral(Level(gauss(0), 0, None, None), None)
-        assert plan(never, strategy) == Add(())
-
-
+SURE = Event((gauss(0),), ())
+NEVER = Event((gauss(0), gauss(0)), (less(0, 1), less(1, 0)))
 LABELS = ("t", "r[1]", "r[2]")
-# DiPApprox Example 6: G = {r1 < rT, r2 >= rT}
 EXAMPLE = Event((gauss(0, 4), gauss(0, 8), gauss(1, 8)), (less(1, 0), less(0, 2)))
+"""DiPApprox Example 6: G = {r1 < rT, r2 >= rT}"""
 
 
-def test_latex_of_the_example() -> None:
-    found = plan(EXAMPLE, Strategy.LEAST_NESTING)
-    assert plans.latex(found, LABELS) == (
-        r"\int_{-\infty}^{\infty} h_{t}(t) "
-        r"\left[ \int_{-\infty}^{t} h_{r_{1}}(r_{1}) \,dr_{1} \right] "
-        r"\left[ \int_{t}^{\infty} h_{r_{2}}(r_{2}) \,dr_{2} \right] \,dt"
-    )
-    assert plans.latex(Add(()), ()) == "0"
-    assert plans.latex(Multiply(()), ()) == "1"
+def depths(event: Event) -> list[int]:
+    """Of the least nesting, of the paper's order, of one literal nest."""
+    return [nesting(plan(event, strategy)) for strategy in Strategy]
 
 
-def test_general_guards_and_sums_read_naturally() -> None:
-    guard = LinearForm.of({0: Fraction(2), 1: Fraction(-1, 2), 2: Fraction(-1)}, Fraction(1))
-    event = Event((laplace(0),) * 3, (guard,))
-    assert plans.form_text(-guard, ("a", "b", "c")) == "-2*a + 1/2*b + c - 1"
-    assert plans.form_text(LinearForm.constant_form(-3), ()) == "-3"
-    shown = plans.text(plan(event, Strategy.LEAST_NESTING), ("a", "b", "c"))
-    assert shown.startswith("sum of\n  integral over ")
-    never = Event((gauss(0), gauss(0)), (less(0, 1), less(1, 0)))
-    assert plans.text(plan(never, Strategy.PAPER), ("a", "b")) == "0"
+def planned(event: Event, **limits: int) -> Plan:
+    with limited(Limits(**limits)):
+        return plan(event, Strategy.NONE)
+
+
+def test_depths_limits_and_words() -> None:
+    """Algorithm 5 nests every leaf above a centre, as all of them are sources."""
+    asked = {"plans": plans, "Multiply": Multiply, "Level": Level, "LINEAR": LINEAR}
+    check_answers("plans", evaluated(globals() | asked, LimitReached))

@@ -52,7 +52,7 @@ from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.subjects import open_probabilities
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.real_inputs import execute_for_declared
-from tests.cases import cases, examples, part, template_of, text_of
+from tests.cases import cases, check_answers, evaluated, examples, part, template_of, text_of
 
 F0, _HALF, F1 = Fraction(0), Fraction(1, 2), Fraction(1)
 
@@ -433,18 +433,6 @@ def test_no_pair_needs_more(inputs, one, two) -> None:
     assert max(map(needed, found)) == pytest.approx(max(map(needed, near)), rel=1e-12)
 
 
-@cases(
-    "adjacency, body",
-    ("l1 1", CLAMPED.format(one="q[1]", two="q[2]")),  # both may have a part
-    ("linf 1", CLAMPED.format(one="q[1] + q[2]", two="q[1] - q[2]")),
-    ("linf 1", "x <- Gauss(q[1], 1)\no[1] <- abs(x)\no[2] <- 0\nz <- 0"),
-    ("linf 1", "x <- Gauss(q[1], 1)\no[1] <- x\no[2] <- x + Gauss(0, 1)\nz <- 0"),
-    ("linf 1", "x <- LapMinus(q[1], 1)\no[1] <- clamp(x, 3/2, 5)\no[2] <- 0\nz <- 0"),
-    ("linf 1", "x <- LapPlus(q[1], 1)\no[1] <- clamp(x, 0, 1/2)\no[2] <- 0\nz <- 0"),
-    (
-        "linf 1",
-        "x <- Gauss(q[1], 1)\nif x > 0 and x < 1 then z <- 1 else z <- 0 end\no[1] <- 0\no[2] <- 0",
-    ),
-)
-def test_what_is_not_covered(adjacency, body) -> None:
-    assert dearest(adjacency, 2, body) == []
+def test_what_is_not_covered() -> None:
+    """Where both inputs may have a part, among others."""
+    check_answers("boxes_bounds", evaluated(globals()))
