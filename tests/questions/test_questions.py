@@ -4,6 +4,7 @@ import copy
 import json
 import math
 import pickle
+import re
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
@@ -259,37 +260,18 @@ def test_what_follows_a_statement_is_shown() -> None:
     assert error.value.render().startswith("noisy.dpg:2:13:")
 
 
-@cases(
-    "line",
-    "The claim: none",
-    "Claims of the paper",
-    "clamp: q",
-    "decode: q",
-    "prove DP in steps",
-    "—:",
-)
-def test_prose_is_no_claim(line) -> None:
-    assert read_claims(f"# {line}", "noisy.dpg") == ()
-    assert read_claims(line, "noisy.py", docstring=True) == ()
+def test_what_becomes_of_claims(tmp_path) -> None:
+    """Prose is none."""
 
+    def told(line: str) -> str:
+        if not read_claims(f"# {line}", "noisy.dpg"):
+            assert read_claims(line, "noisy.py", docstring=True) == ()
+            return "no claim\n"
+        outcome, message = tried(line, tmp_path)
+        message = re.sub(r", \S+ s$", "", message, flags=re.MULTILINE)
+        return f"{outcome.value} {message}".rstrip() + "\n"
 
-@cases(
-    "line, outcome, message",
-    ("claim: DP at eps = 1, delta = 0", ClaimOutcome.HOLDS, ""),
-    ("claim: Not_DP at eps = 1, delta = 0", ClaimOutcome.FALSE, "DP: noisy: the claim holds"),
-    ("claim: DP at eps = 1, delta = 0, b = 1/2", ClaimOutcome.FALSE, "Witness"),
-    ("claim: DP at eps = 1, delta = 0, N = 1", ClaimOutcome.ERROR, "no parameter 'N'"),
-    ("claim: refused at eps = 1, delta = 0, N = 1", ClaimOutcome.ERROR, "no parameter 'N'"),
-    ("claim: refused at eps = 1, delta = 0, pairs = 5~6", ClaimOutcome.HOLDS, ""),
-    ("claim: least budget 2 for real inputs at b = 1/2", ClaimOutcome.HOLDS, ""),
-    ("claim: least budget 1 for real inputs at b = 1/2", ClaimOutcome.FALSE, "at least 2"),
-    ("claim: least budget 3 for real inputs at b = 1/2", ClaimOutcome.FALSE, "at most 2"),
-    ("claim: Not_DP for all eps at budget = 1/2", ClaimOutcome.HOLDS, ""),
-)
-def test_outcomes(line, outcome, message, tmp_path) -> None:
-    found, said = tried(line, tmp_path)
-    assert (found, bool(said)) == (outcome, bool(message))
-    assert message in said
+    check_answers("claims_tried", told)
 
 
 def test_what_is_not_decided_does_not_hold() -> None:
@@ -325,23 +307,17 @@ def python(tmp_path: Path) -> Path:
     return tmp_path / "noisy.py"
 
 
-@cases(
-    "before, after, place",
-    ("@mechanism", "# claim: DP for all eps\n@mechanism", "5:1:"),
-    ("    return", "    # Claim: DP for all eps\n    return", "11:5:"),
-    ("from typing", '"""claim: DP for all eps"""\nfrom typing', "1:1:"),
-    ("@mechanism", "def f():\n    'f'\n    \n@mechanism", ""),
-    ("@mechanism", "def f():\n    '''\n    claim: DP\n    '''\n@mechanism", "7:5:"),
-    ("    claim:", "    claims:", "docstring:3:1:"),
-)
-def test_claims_of_python_that_are_elsewhere(before, after, place, python) -> None:
-    python.write_text(PYTHON.replace(before, after))
-    if not place:
-        assert [len(claims) for claims in claims_in(python).values()] == [1]
-        return
-    with pytest.raises(SourceError, match="would not be read") as error:
-        claims_in(python)
-    assert place in error.value.render().splitlines()[0]
+def test_claims_of_python_that_are_elsewhere(python) -> None:
+    def told(change: str) -> str:
+        """What is said of the first one that would not be read, or how many there are."""
+        python.write_text(PYTHON.replace(*change.split("\n=>\n")))
+        try:
+            return f"{[len(claims) for claims in claims_in(python).values()]}\n"
+        except SourceError as error:
+            assert "would not be read" in str(error)
+            return f"{error.render().replace(str(python.parent), '')}\n"
+
+    check_answers("claims_elsewhere", told)
 
 
 INSIDE = PYTHON.replace("from scale import SCALE\n", "").replace(
