@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
@@ -36,10 +36,9 @@ class Accuracy:
     bits: int  # laws are followed to where about 2^-bits of their mass is left
     terms: int  # of polynomials on panels, >= 1
     # How wide panels are at most at the means of laws with analytic densities, as a part of their
-    # scale, > 0.
-    smooth: Fraction
-    kinked: Fraction  # those around other laws
-    growth: Fraction  # how much more for each unit of their distance from there, in [0, 1]
+    # scale, > 0; and how much more for each unit of their distance from there, in [0, 1].
+    smooth: tuple[Fraction, Fraction]
+    kinked: tuple[Fraction, Fraction]  # those around other laws
     panels: int = 2000  # how many there may be
     integers: int = 50_000  # how many may be between the first and the last
 
@@ -59,10 +58,9 @@ def accuracy(bits: int, factors: int = 1) -> Accuracy:
         raise Refused(f"{bits} bits are not in [1, {MOST_BITS}]")
     return Accuracy(
         bits=bits + 6,
-        terms=8 + bits // 3,
-        smooth=Fraction(24, bits + 8),
-        kinked=min(Fraction(24, bits + 8), Fraction(8, factors)),
-        growth=Fraction(1, 6),
+        terms=8 + 3 * bits // 10,
+        smooth=(Fraction(40, bits + 16), Fraction(1, 6)),
+        kinked=(min(Fraction(48, bits + 16), Fraction(8, factors)), Fraction(1, 3)),
     )
 
 
@@ -96,15 +94,17 @@ def ends_of_panels(leaves: Leaves, eps: Fraction, accuracy: Accuracy) -> list[Fr
     Kinks and bounds that are in it are among them.
     """
     marks = set(leaves.bounds)
-    means: dict[Fraction, set[Fraction]] = {}
+    means: dict[tuple[Fraction, Fraction], set[Fraction]] = {}
     for law in leaves.laws:
         kinked = law.has_kink
-        width = (accuracy.kinked if kinked else accuracy.smooth) * (scale := law.scale(eps))
+        width, growth = accuracy.kinked if kinked else accuracy.smooth
+        scale = law.scale(eps)
         for place, part in FAMILIES[law.family].widths(accuracy.bits):
-            means.setdefault(width * part, set()).add(law.mean + place * scale)
+            near = means.setdefault((width * scale * part, growth), set())
+            near.add(law.mean + place * scale)
         if kinked:
             marks.add(law.mean)
-    around = [(width, sorted(found)) for width, found in means.items()]
+    around = [(width, growth, sorted(found)) for (width, growth), found in means.items()]
     # Nowhere is far from where the density of a sample is large that is added.
     widest = [law.scale(eps) / 2 for law in leaves.added]
     first, last = leaves.span(eps, accuracy.bits)
@@ -115,8 +115,8 @@ def ends_of_panels(leaves: Leaves, eps: Fraction, accuracy: Accuracy) -> list[Fr
                 raise Refused(f"the functions need more than {accuracy.panels} panels")
             spend(1 + (4 + cost_of(gap)) * len(around))
             # What w + g * distance allows falls by at most g times the way.
-            allowed = (w + accuracy.growth * _distance(ends[-1], near) for w, near in around)
-            width = min([min(allowed) / (1 + accuracy.growth), *widest])
+            allowed = [(w + g * _distance(ends[-1], near)) / (1 + g) for w, g, near in around]
+            width = min([*allowed, *widest])
             ends.append(mark if gap <= width else ends[-1] + _rounded(min(width, gap / 2)))
     return ends
 
@@ -210,6 +210,10 @@ class Space(ABC):
         """Enclose the integral of f over a cell."""
         return cell
 
+    def gathered(self, cells: Sequence[Any]) -> arb:
+        """Enclose the integral of f over all cells."""
+        return sum(cells, ZERO)
+
     @abstractmethod
     def place(self, bound: Fraction, is_upper: bool) -> tuple[int, int]:
         """Return how many cells are to the left of a bound, and on which side of the grid it is.
@@ -256,7 +260,7 @@ class Space(ABC):
 
     def total(self, f: Sampled) -> arb:
         """Enclose the integral of f over everything."""
-        found = sum(self.wholes(f), between(ZERO, f.left.whole + f.right.whole))
+        found = self.gathered(f.cells) + between(ZERO, f.left.whole + f.right.whole)
         if not found.is_finite():
             raise NotProved("an integral is not bounded")
         return found.nonnegative_part()

@@ -24,12 +24,13 @@ holds g, then, computed with balls,
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import partial, reduce
 from itertools import pairwise
 from math import factorial, lcm
+from operator import mul
 from typing import TypeVar
 
 from flint import arb, arb_poly, arb_series, ctx
@@ -63,11 +64,11 @@ def whole(held: arb_poly) -> arb:
 def jet(
     function: Callable[[arb_series], arb_series], centre: arb, half: arb, terms: int
 ) -> arb_poly:
-    """Return what holds t -> f(c + h t), for a function of power series: of more terms (4, 2).
+    """Return what holds t -> f(c + h t), for a function of power series: of twice the terms (4, 2).
 
     z is in one of some parts of the panel: of one, if that tells enough.
     """
-    count = terms + terms // 2
+    count = 2 * terms
     spend(8 * count)
     # Series are no longer than that; whoever asks has the lock that precision has.
     before, ctx.cap = ctx.cap, max(ctx.cap, count + 1)
@@ -79,7 +80,8 @@ def jet(
             if near.prec < count or any(each.prec <= count for each in far):
                 raise Refused("a power series that is too short")
             rest = reduce(between, [each[count] for each in far])
-            if abs(rest) < abs(near[0]) * arb(2) ** -ctx.prec:
+            # `Accuracy` has 32 bits more than are aimed at.
+            if abs(rest) < arb(2) ** (32 - ctx.prec):
                 break
     finally:
         ctx.cap = before
@@ -90,7 +92,7 @@ def value(name: str, z: Z, side: int) -> Z:
     """Enclose f at a ball, or as a power series; on a side of 0, where it has a kink there."""
     match name:
         case "Gauss":
-            return (-z * z / 2).exp() / (2 * arb.pi()).sqrt()
+            return ((z * z + (2 * arb.pi()).log()) / -2).exp()
         case "Lap" | "LapPlus" | "LapMinus":
             sides = FAMILIES[name].sides
             return (-side * z).exp() / len(sides) if side in sides else 0 * z
@@ -138,14 +140,16 @@ class Panels(Space):
     def density(self, law: Law, factor: Fraction) -> Sampled:
         # The grid spans the means of all laws: the largest value in a tail is the one at its end.
         family, scale, size = law.on(RealFamily), law.scale(self._eps), to_ball(factor)
-        height, cells = size / to_ball(scale), []
-        for centre, half in self._panels:
-            side = (centre > law.mean) - (centre < law.mean)
-            if law.has_kink and abs(centre - law.mean) < half:
+        unit, kinked, cells = to_ball(1 / scale), law.has_kink, []
+        height = size * unit
+        for (centre, half), width in zip(self._panels, self.halves, strict=True):
+            # It is exact, so nothing cancels.
+            apart = centre - law.mean
+            side = (apart > 0) - (apart < 0)
+            if kinked and abs(apart) < half:
                 raise NotProved("a density is expanded across its kink")
-            # In units of the standard law; differences are exact, so nothing cancels.
-            z, width = to_ball((centre - law.mean) / scale), to_ball(half / scale)
-            cells.append(density(law.family, z, width, side, self._terms) * height)
+            z = to_ball(apart) * unit
+            cells.append(density(law.family, z, width * unit, side, self._terms) * height)
         first, last = (to_ball((end - law.mean) / scale) for end in (self.ends[0], self.ends[-1]))
         before, after = (value(law.family, z, side) for z, side in ((first, -1), (last, 1)))
         return Sampled(
@@ -165,6 +169,10 @@ class Panels(Space):
 
     def whole(self, place: int, cell: arb_poly) -> arb:
         return whole(cell) * self.halves[place]
+
+    def gathered(self, cells: Sequence[arb_poly]) -> arb:
+        # Integrals are linear: one of a sum.
+        return whole(sum(map(mul, cells, self.halves), self.nothing))
 
     def place(self, bound: Fraction, is_upper: bool) -> tuple[int, int]:
         ends = self.ends

@@ -22,7 +22,9 @@ COARSE = (
     # Exact but for what is beyond the grid.
     replace(FINE, bits=1),
     *(
-        Accuracy(bits, terms, Fraction(smooth), Fraction(kinked), Fraction(growth))
+        Accuracy(
+            bits, terms, (Fraction(smooth), Fraction(growth)), (Fraction(kinked), Fraction(growth))
+        )
         for bits, terms, smooth, kinked, growth in [
             (3, 2, 2, 3, 1),
             (8, 3, 1, 2, 0),
