@@ -45,9 +45,11 @@ def total(parts: Iterable[tuple[Form, Number]], constant: Number = 0) -> Form:
     """A number + sum of factor * form."""
     found = dict[int, Number]()
     for form, factor in parts:
-        constant = _measured(constant + factor * form.constant)
-        for atom, coefficient in form.terms:
-            found[atom] = _measured(found.get(atom, 0) + factor * coefficient)
+        own = form if factor == 1 else form.scaled(factor)
+        if own.constant:
+            constant = _measured(constant + own.constant)
+        for atom, c in own.terms:
+            found[atom] = _measured(found[atom] + c if atom in found else c)
     return Form(constant, tuple(sorted([(atom, c) for atom, c in found.items() if c])))
 
 

@@ -408,7 +408,8 @@ class _Step:
         if missing > 0:
             raise Refuted(f"{missing} is missing of an allowance")
         for (name, form), there in zip(held.items(), kept, strict=True):
-            if both.apart(form, form) != Form(there):
+            moved = over(form, shifts)
+            if moved.terms or moved.constant - form.constant != there:
                 raise Refuted(f"'{name}' is shifted otherwise")
             if self._machine.whole and not has_integers(form):
                 raise Refuted(f"'{name}' holds a fraction")
