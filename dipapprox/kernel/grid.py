@@ -59,8 +59,8 @@ def accuracy(bits: int, factors: int = 1) -> Accuracy:
     return Accuracy(
         bits=bits + 6,
         terms=8 + 3 * bits // 10,
-        smooth=(Fraction(40, bits + 16), Fraction(1, 6)),
-        kinked=(min(Fraction(48, bits + 16), Fraction(8, factors)), Fraction(1, 3)),
+        smooth=(Fraction(40, bits + 26), Fraction(1, 6)),
+        kinked=(min(Fraction(40, bits + 26), Fraction(8, factors)), Fraction(1, 4)),
     )
 
 
