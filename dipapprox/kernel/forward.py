@@ -192,7 +192,7 @@ class Run(Walk[State]):
             if atom >= 0:
                 raise NotProved("a mean that is random")
             means = {number_of(input[~atom], {}, 0) for input in state.inputs}
-            untold = [mean.scaled(Fraction(-1))]
+            untold = [mean.scaled(-1)]
         else:
             means, untold = {mean}, []
         law, *_ = [Law(family, Fraction(each), coefficient, power) for each in means]

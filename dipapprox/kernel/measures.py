@@ -78,8 +78,7 @@ def assume(graph: Graph, measure: Measure, form: Form, relation: str) -> list[Me
             below = assume(graph, measure, form, "<=")
             return [part for each in below for part in assume(graph, each, form, ">=")]
         case ">" | ">=":
-            opposite = form.scaled(Fraction(-1))
-            return assume(graph, measure, opposite, "<" if relation == ">" else "<=")
+            return assume(graph, measure, form.scaled(-1), "<" if relation == ">" else "<=")
     terms, most = _inequality(form, integers, relation == "<")
     spend(len(functions))
     bounds = dict(own for c in components for own in c.bounds)
@@ -106,7 +105,7 @@ def _inequality(form: Form, integers: bool, strict: bool) -> Inequality:
     scale = lcm(*[c.denominator for _, c in form.terms])
     whole = [(a, c.numerator * (scale // c.denominator)) for a, c in form.terms]
     divisor = gcd(*[c for _, c in whole])
-    most = -form.constant * Fraction(scale, divisor)
+    most = Fraction(-form.constant * scale, divisor)
     if integers:
         most = Fraction(ceil(most) - 1 if strict else floor(most))
     return tuple([(a, c // divisor) for a, c in whole]), most
@@ -226,10 +225,11 @@ def integrals(
                 rest.append((atom, function))
         part = Component(tuple(rest), part.bounds)
         if len(rest) == len(told) < 2:
-            ((atom, function),) = rest or [(-1, graph.one)]
-            slope = Fraction(1, told.get(atom, 1))
-            density = graph.scaled(graph.moved(function, slope, Fraction(0)), abs(slope))
-            yield value, density if told else graph.one
+            density = graph.one
+            for atom, function in rest:
+                slope = Fraction(1, told[atom])
+                density = graph.scaled(graph.moved(function, slope, Fraction(0)), abs(slope))
+            yield value, density
             continue
         wide = told or any(len(b[0]) > 2 for b in part.bounds)
         merged = _merged(graph, part, told) if wide else None
@@ -293,7 +293,7 @@ def _split(graph: Graph, component: Component, near: Near) -> list[tuple[Node, C
     for side, bounds in enumerate(sides[atom]):
         if len(bounds) > 1:
             first, second = bounds[:2]
-            difference = _line(first).plus(_line(second).scaled(Fraction(-1)))
+            difference = _line(first).plus(_line(second).scaled(-1))
             # Where first <= second the second is loose as an upper bound, the first as a lower one.
             loose = (second, first) if side else (first, second)
             for relation, (terms, *_) in zip(("<=", ">"), loose, strict=True):
@@ -307,7 +307,7 @@ def _split(graph: Graph, component: Component, near: Near) -> list[tuple[Node, C
         if factor is None or len(lines) < 2:
             raise Refused("integer samples compared after multiplication")
         rest = _multiplied(graph, component, atom, line.terms[0][0], factor)
-        apart = lines[0].plus(lines[1].scaled(Fraction(-1)))
+        apart = lines[0].plus(lines[1].scaled(-1))
         found += [(sign, part) for part in _where(graph, rest, apart, "<=")]
     return found
 
