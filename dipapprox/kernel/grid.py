@@ -100,8 +100,7 @@ def ends_of_panels(leaves: Leaves, eps: Fraction, accuracy: Accuracy) -> list[Fr
         width, growth = accuracy.kinked if kinked else accuracy.smooth
         scale = law.scale(eps)
         for place, part in FAMILIES[law.family].widths(accuracy.bits):
-            near = means.setdefault((width * scale * part, growth), set())
-            near.add(law.mean + place * scale)
+            means.setdefault((width * scale * part, growth), set()).add(law.mean + place * scale)
         if kinked:
             marks.add(law.mean)
     around = [(width, growth, sorted(found)) for (width, growth), found in means.items()]
@@ -206,9 +205,9 @@ class Space(ABC):
         """Return the integral of f from an end of a cell on; on the integers f(t) counts."""
         return cell
 
-    def whole(self, place: int, cell: Any) -> Any:
-        """Enclose the integral of f over a cell."""
-        return cell
+    def wholes(self, cells: Sequence[Any]) -> list[arb]:
+        """Enclose the integrals of f over all cells; they are >= 0."""
+        return [cell.nonnegative_part() for cell in cells]
 
     def gathered(self, cells: Sequence[Any]) -> arb:
         """Enclose the integral of f over all cells."""
@@ -250,7 +249,7 @@ class Space(ABC):
         if not near.whole.is_finite():
             raise NotProved("an integral is not bounded")
         reached = between(ZERO, near.whole).nonnegative_part()
-        cells, wholes = list(f.cells), self.wholes(f)
+        cells, wholes = list(f.cells), self.wholes(f.cells)
         for place in range(len(cells)) if from_left else reversed(range(len(cells))):
             cells[place] = self.partial(place, cells[place], from_left) + reached
             reached += wholes[place]
@@ -265,11 +264,6 @@ class Space(ABC):
             raise NotProved("an integral is not bounded")
         return found.nonnegative_part()
 
-    def wholes(self, f: Sampled) -> list[arb]:
-        """Enclose the integrals of f over all cells; they are >= 0."""
-        found = map(self.whole, range(len(f.cells)), f.cells)
-        return [whole.nonnegative_part() for whole in found]
-
     def convolved(self, f: Sampled, law: Law) -> Sampled:
         """Return the density of X + Y, where f is that of X, and Y has a law.
 
@@ -283,7 +277,7 @@ class Space(ABC):
             left.whole + right.whole * ways[-1][1],
             right.whole + left.whole * ways[0][3],
         )
-        for place, (whole, own) in enumerate(zip(self.wholes(f), ways, strict=True)):
+        for place, (whole, own) in enumerate(zip(self.wholes(f.cells), ways, strict=True)):
             lefts, rights = lefts + whole * own[1], rights + whole * own[3]
             cells[place] += between(ZERO, left.whole * own[0] + right.whole * own[2])
         return Sampled(cells, Tail(highest, lefts), Tail(highest, rights))

@@ -111,10 +111,6 @@ class Logistic(RealFamily):
     So |f'| <= f, and E exp(s Z) = pi s / sin(pi s); v / (1 + v)^2 >= v / 4 for v <= 1.
     """
 
-    def widths(self, bits: int) -> list[tuple[int, Fraction]]:
-        """f has poles, at odd multiples of pi i; others have none."""
-        return [(0, Fraction(1, 2))]
-
     def above(self, z: arb) -> arb:
         """1 / (1 + e^z)."""
         return 1 / (1 + z.exp())

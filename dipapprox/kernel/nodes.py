@@ -249,24 +249,20 @@ class Graph:
 
     def told(self, numbers: Iterable[Node], input: Sequence[Any]) -> dict[Node, Node]:
         """Return what nodes are with the values of an input in the place of what is not told."""
-        sizes, found, keys = [*map(size_of, input)], dict[Node, Node](), dict[Node, Any]()
+        sizes, keys, found = [*map(size_of, input)], dict[Node, Any](), dict[Node, Node]()
         waiting = [*numbers]
         while waiting:
-            if (number := waiting.pop()) in found or number in keys:
-                continue
-            places = self.untold[number]
-            spend(2 + sum([sizes[place] for place in places]))
-            key = number, tuple([input[place] for place in places])
-            known = self._told.get(key) if places else number
-            if known is None:
-                keys[number] = key
-                waiting += self.parts_of(number)
-            else:
-                found[number] = known
+            if (number := waiting.pop()) not in keys:
+                places = self.untold[number]
+                spend(2 + sum([sizes[place] for place in places]))
+                keys[number] = key = number, tuple([input[place] for place in places])
+                waiting += self.parts_of(number) if places and key not in self._told else ()
         for number, key in sorted(keys.items()):
-            spend(10)
-            parts = [found[part] for part in self.parts_of(number)]
-            found[number] = self._told[key] = self._told_anew(number, parts, input)
+            if key[1] and key not in self._told:
+                spend(10)
+                parts = [found[part] for part in self.parts_of(number)]
+                self._told[key] = self._told_anew(number, parts, input)
+            found[number] = self._told[key] if key[1] else number
         return found
 
     def _told_anew(self, number: Node, inner: list[Node], input: Sequence[Any]) -> Node:

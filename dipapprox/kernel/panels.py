@@ -50,11 +50,6 @@ def shortened(held: arb_poly, terms: int) -> arb_poly:
     return held.truncate(terms) + held.right_shift(terms)(PLACES) * PLACES
 
 
-def times(one: arb_poly, other: arb_poly, terms: int) -> arb_poly:
-    """Return what holds products (1, 2)."""
-    return shortened(one * other, terms)
-
-
 def whole(held: arb_poly) -> arb:
     """Enclose the integral from -1 to 1 (3)."""
     found = held.integral()
@@ -148,8 +143,8 @@ class Panels(Space):
             side = (apart > 0) - (apart < 0)
             if kinked and abs(apart) < half:
                 raise NotProved("a density is expanded across its kink")
-            z = to_ball(apart) * unit
-            cells.append(density(law.family, z, width * unit, side, self._terms) * height)
+            own = density(law.family, to_ball(apart) * unit, width * unit, side, self._terms)
+            cells.append(own * height)
         first, last = (to_ball((end - law.mean) / scale) for end in (self.ends[0], self.ends[-1]))
         before, after = (value(law.family, z, side) for z, side in ((first, -1), (last, 1)))
         return Sampled(
@@ -159,7 +154,7 @@ class Panels(Space):
         )
 
     def times(self, one: arb_poly, other: arb_poly) -> arb_poly:
-        return times(one, other, self._terms)
+        return shortened(one * other, self._terms)
 
     def partial(self, place: int, cell: arb_poly, from_left: bool) -> arb_poly:
         # From -1 to t, or from t to 1 (3).
@@ -167,8 +162,10 @@ class Panels(Space):
         found = found - found(_LEFT) if from_left else found(_RIGHT) - found
         return shortened(found, self._terms)
 
-    def whole(self, place: int, cell: arb_poly) -> arb:
-        return whole(cell) * self.halves[place]
+    def wholes(self, cells: Sequence[arb_poly]) -> list[arb]:
+        return [
+            (whole(each) * h).nonnegative_part() for each, h in zip(cells, self.halves, strict=True)
+        ]
 
     def gathered(self, cells: Sequence[arb_poly]) -> arb:
         # Integrals are linear: one of a sum.
@@ -252,10 +249,10 @@ class Panels(Space):
                 rises, falls = (
                     jet(arb_series.exp, ZERO, sign * side * rate, n) for sign in (1, -1)
                 )
-                own, down = times(f.cells[place], rises, n), (-rate).exp()
+                own, down = self.times(f.cells[place], rises), (-rate).exp()
                 reached = self.partial(place, own, side > 0) + before * down
-                cells[place] += times(reached, falls, n) * (unit / len(sides))
-                before = (before * down + self.whole(place, own)) * down
+                cells[place] += self.times(reached, falls) * (unit / len(sides))
+                before = (before * down + whole(own) * self.halves[place]) * down
         return cells
 
     def _ways(self, law: Law) -> list[Way]:
