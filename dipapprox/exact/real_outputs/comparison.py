@@ -33,7 +33,13 @@ from dipapprox.exact.laplace import algebra
 from dipapprox.exact.laplace.algebra import ExactAlgebra, Function, Piece, TooManyTerms, Units
 from dipapprox.exact.methods import EventForms, ratio_sum
 from dipapprox.exact.real_outputs.line_signs import Coefficients, added, is_positive_somewhere
-from dipapprox.exact.real_outputs.log_concave import EndQuotient, Masses, moved_sum, outgrows
+from dipapprox.exact.real_outputs.log_concave import (
+    CutQuotient,
+    CutSum,
+    EndQuotient,
+    Masses,
+    moved_sum,
+)
 from dipapprox.exact.real_outputs.quotients import EnclosedQuotient
 from dipapprox.exact.signs.values import sign_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
@@ -152,12 +158,12 @@ class ExactComparison:
             densities = _Densities(first, second, self._forms)
         except Missing:
             moved = moved_sum(first, second)
+            if isinstance(moved, CutSum):
+                return moved.quotient(first, second, self._masses)
             if moved is not None and moved.end is None:
                 return moved.supremum
             if moved is not None and len(moved.laws) > 1:
                 return EndQuotient(moved, self._masses)
-            if outgrows(first, second, self._masses):
-                return None
             found = EnclosedQuotient(first, second, self._masses)
             return None if found.is_infinite else found
         candidates = densities.quotients()
@@ -235,7 +241,7 @@ class _BracketedQuotient:
         return self._densities.exceeds(ExponentialRatio.constant(factor))
 
 
-_Bracket = _BracketedQuotient | EnclosedQuotient | EndQuotient
+_Bracket = _BracketedQuotient | EnclosedQuotient | EndQuotient | CutQuotient
 
 
 class _Densities:

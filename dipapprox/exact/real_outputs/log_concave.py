@@ -14,10 +14,6 @@ fell once. Steep factors above and below that are of one law but for a move chan
 / h(y) rises for d > 0, and Pr[X >= y] / f(y) falls, as does what is compared with y on the other
 side at the other end. And so inversely.
 
-So f / g has no bound if f is at least a density that all guards of a part keep, the further out y
-is, the sooner, where that part has a positive mass; and g a sum of what is at most a density, with
-no bound of the quotient with any.
-
 **Sums, moved.** Let y be the sum of independent samples, of the same law at u and u' but for a move
 d > 0, upwards at u. Theorem: densities of samples are log-concave, so the density f of y at u' is
 (Prékopa); so f(y - d) / f(y) never falls as y grows, nor does -(ln f)', which tends to some r <= ∞.
@@ -26,6 +22,14 @@ E e^(ty) is finite for t < r, for f falls faster than e^(-sy) for an s > t; and 
 least of theirs (`RealFamily.tail`). So where an interval has no upper end the
 supremum of f(y - d) / f(y) is its limit e^(rd). Where it ends at t it is the value there: at most
 the quotient of the masses of any interval above t, at least that of any below t.
+
+**Sums, one sample cut.** Let y = t + x, t a sum of samples, x one on an interval I that u and u'
+have in common, its density p at u' moved up by d > 0 at u: ρ(x) = p(x - d) / p(x) never falls. As t
+is log-concave, f / g never falls either (Karlin, Total positivity, 1968: the basic composition
+formula), so its supremum is the limit as y grows. Let r be the rate at which t falls, as above. If
+r = ∞, or E e^(rx) on I is not finite, which needs a slower fall of p and no upper end of I, what is
+given of x moves to the upper end: the limit is that of ρ. Else it is that of ∫ e^(rx) over I, by
+dominated convergence: e^(rd) Pr[x + r σ² + d in I] / Pr[x + r σ² in I] for Gaussian noise.
 
 Downwards all is mirrored.
 """
@@ -40,7 +44,7 @@ from math import inf
 from flint import arb
 
 from dipapprox.arithmetic.enclosure import Enclosure, Missing, NotEnclosed, sure
-from dipapprox.arithmetic.precision import to_ball
+from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.data_classes import Record, replace
 from dipapprox.events.canonical import within
 from dipapprox.events.event import EVERYWHERE, Event, Interval, Marginal, Part, common, mapped
@@ -54,6 +58,7 @@ Masses = Callable[[Sequence[Part], int], Enclosure | NotEnclosed]
 """Encloses the mass of parts, to so many bits."""
 
 FEW_BITS = 64
+MOST_BITS = 256
 INFINITE = arb("inf")
 _ONE, _NONE = Fraction(1), Fraction(0)
 
@@ -211,39 +216,6 @@ def guarded(number: Marginal) -> tuple[Interval, list[tuple[LinearForm, int]]]:
     return interval, compared
 
 
-def outgrows(first: Line, second: Line, masses: Masses) -> bool:
-    """Whether f / g is seen to have no bound far out, as the module says."""
-    for side in (-1, 1):
-        others = [law for part in second for law in _laws_of(part)]
-        for part in first:
-            for law in filter(None, _laws_of(part, side)):
-                above = (LogConcave(law, 0),)
-                if all(
-                    b and Far(above, (LogConcave(b, 0),), side).limit == INFINITE for b in others
-                ):
-                    mass = masses((part,), FEW_BITS)
-                    if isinstance(mass, Enclosure) and mass.lower:
-                        return True
-    return False
-
-
-def _laws_of(part: Part, side: int = 0) -> list[Distribution | None]:
-    """Return the law of a part's number, none if its mass is 0; None for what is no one sample, or,
-    with a side, if not all guards hold the sooner the further out it is there."""
-    if not part.marginals:
-        return [None]
-    separate = simplified(part.marginals[0])
-    if separate is None:
-        return []
-    form, event = separate[1].form, separate[1].event
-    (leading, c), *more = form.terms
-    law = event.samples[int(leading)].affine(c, form.constant)
-    rises = (side * guard.coefficient(leading) / c > 0 for guard in event.guards)
-    if more or law.family.is_discrete or law.family.sides != BOTH_SIDES or any(rises):
-        return [None]
-    return [law]
-
-
 _BITS = 40  # at first: doubles tell so many
 _MOST_HALVINGS = 30
 
@@ -272,16 +244,34 @@ class MovedSum(Record):
         return ExponentialRatio(ExponentialPolynomial.monomial(1, 0, min(rates) * abs(self.move)))
 
 
-def moved_sum(first: Line, second: Line) -> MovedSum | None:
+def moved_sum(first: Line, second: Line) -> MovedSum | CutSum | None:
     """Read two measures, of one number each, as a sum that is moved; None if they are none."""
     one, two = _read_sum(first), _read_sum(second)
-    if one is None or two is None or one[1:3] != two[1:3] or one[3] == two[3]:
+    if one is None or two is None or (one.laws, one.interval) != (two.laws, two.interval):
         return None
-    return MovedSum(one[0], two[0], one[1], one[3] - two[3], one[2])
+    if not one.cut and not two.cut and one.mean != two.mean:
+        return MovedSum(one.number, two.number, one.laws, one.mean - two.mean, one.interval)
+    if len(one.cut) != 1 or len(two.cut) != 1:
+        return None
+    (law, own), (other, interval) = (
+        (law.affine(_ONE, each.mean), mapped(where, _ONE, each.mean))
+        for each in (one, two)
+        for law, where in each.cut
+    )
+    move = law.mean - other.mean
+    alike = own == interval and other.affine(_ONE, move) == law and one.interval == EVERYWHERE
+    return CutSum(other, interval, one.laws, move) if alike and move else None
 
 
-def _read_sum(line: Line) -> tuple[Marginal, tuple[Distribution, ...], Interval, Fraction] | None:
-    """Read a measure: the number, the laws that are added, where it lies, and its mean."""
+class _Sum(Record):
+    number: Marginal  # without guards
+    laws: tuple[Distribution, ...]  # of samples that are added, but for the next, of mean 0
+    cut: tuple[tuple[Distribution, Interval], ...]  # those that guards keep on intervals
+    interval: Interval  # where the number lies
+    mean: Fraction  # of the number, but for what is cut
+
+
+def _read_sum(line: Line) -> _Sum | None:
     if len(line) != 1 or line[0].events or not line[0].marginals:
         return None
     separate = simplified(line[0].marginals[0])
@@ -290,13 +280,28 @@ def _read_sum(line: Line) -> tuple[Marginal, tuple[Distribution, ...], Interval,
     event, form = separate[1].event, separate[1].form
     if any(law.family.is_discrete or law.family.sides != BOTH_SIDES for law in event.samples):
         return None
-    interval, compared = guarded(separate[1])
+    where, others = dict.fromkeys(form.samples(), EVERYWHERE), []
+    for guard in event.guards:
+        sample, *more = guard.samples()
+        if more or sample not in where or len(where) == 1:
+            others.append(guard)
+            continue
+        c = guard.coefficient(sample) / form.coefficient(sample)
+        end = -guard.constant / c
+        where[sample] = common(where[sample], (None, end) if c > 0 else (end, None))
+    interval, compared = guarded(Marginal(Event(event.samples, tuple(others)), form))
     if compared:
         return None
-    added = [event.samples[int(sample)].affine(c, Fraction(0)) for sample, c in form.terms]
-    mean = form.constant + sum((law.mean for law in added), Fraction(0))
-    laws = sorted((replace(law, mean=Fraction(0)) for law in added), key=law_order)
-    return Marginal(Event(event.samples, ()), form), tuple(laws), interval, mean
+    added = {k: event.samples[k].affine(form.coefficient(k), _NONE) for k in where}
+    free = [added[k] for k, own in where.items() if own == EVERYWHERE]
+    laws = sorted((replace(law, mean=_NONE) for law in free), key=law_order)
+    return _Sum(
+        Marginal(Event(event.samples, ()), form),
+        tuple(laws),
+        tuple([(added[k], own) for k, own in where.items() if own != EVERYWHERE]),
+        interval,
+        form.constant + sum((law.mean for law in free), _NONE),
+    )
 
 
 class EndQuotient:
@@ -337,3 +342,74 @@ class EndQuotient:
                 raise Missing(NotEnclosed("a mass beyond an end is next to 0"))
             found.append(mass)
         return found
+
+
+class CutSum(Record):
+    """t + x at u and at u', x on an interval, its mean larger by `move` at u, which is not 0."""
+
+    law: Distribution  # of x at u'
+    interval: Interval
+    others: tuple[Distribution, ...]  # that t adds, of mean 0
+    move: Fraction
+
+    def quotient(
+        self, first: Line, second: Line, masses: Masses
+    ) -> ExponentialRatio | CutQuotient | None:
+        """The supremum of the quotient; None if it is infinite."""
+        rate, side = self.rate, _sign(self.move)
+        own = LogConcave(self.law, 0).tail(side)
+        if self.interval[side > 0] is None and (rate is None or (own and own[2] <= rate)):
+            if own is None:
+                return None
+            return ExponentialRatio(ExponentialPolynomial.monomial(1, 0, own[2] * abs(self.move)))
+        return CutQuotient(self, [sure(masses(line, FEW_BITS)) for line in (first, second)])
+
+    @property
+    def rate(self) -> Fraction | None:
+        """How fast t falls where x moves to; None if it is steep."""
+        tails = [LogConcave(law, 0).tail(_sign(self.move)) for law in self.others]
+        return min((tail[2] for tail in tails if tail is not None), default=None)
+
+    def bounds(self) -> tuple[arb, arb] | None:
+        """Bound the supremum at the present precision, from below if that is known."""
+        side, rate, end = _sign(self.move), self.rate, self.interval[self.move > 0]
+        laws = [replace(self.law, mean=self.law.mean + by) for by in (self.move, _NONE)]
+        known = rate is None
+        if rate is not None and self.law.family.is_normal and None in self.interval:
+            by = side * rate * self.law.scale**2
+            (place,) = (each for each in self.interval if each is not None)
+            above = 1 if self.interval[1] is None else -1
+            tilted = [LogConcave(replace(law, mean=law.mean + by), above) for law in laws]
+            own, other = (each.at(place, place)[0] for each in tilted)
+            found = own / other * to_ball(rate * abs(self.move)).exp()
+            return found, found
+        if end is None:
+            return None
+        own, other = (LogConcave(law, 0).at(end, end - side)[0] for law in laws)
+        return (own / other if known else arb(0)), own / other
+
+
+class CutQuotient:
+    """The supremum of the quotient of two such sums: at least `low` > 0, at most `high`."""
+
+    def __init__(self, cut: CutSum, masses: Sequence[Enclosure]) -> None:
+        own, other = masses
+        if not own.lower:
+            raise Missing(NotEnclosed("a measure that exceeds another is not known to be positive"))
+        self._cut, self._bits = cut, FEW_BITS
+        self.low: Fraction = own.lower / other.upper
+        self.high: Fraction | float = inf
+        self.halve()
+
+    def halve(self) -> None:
+        """Take more bits."""
+        if self._bits > MOST_BITS:
+            raise Missing(NotEnclosed("a quotient of two densities is next to e^ε_prv"))
+        with precision(self._bits):
+            found = self._cut.bounds()
+            if found is None:
+                raise Missing(NotEnclosed("outside-fragment: a sum with a sample that is cut"))
+            low, high = map(to_enclosure, found)
+        self._bits *= 2
+        self.low = max(self.low, sure(low).lower)
+        self.high = min(self.high, sure(high).upper)

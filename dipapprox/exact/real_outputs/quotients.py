@@ -46,6 +46,7 @@ from dipapprox.events.event import EVERYWHERE, Connected, Interval, Part, common
 from dipapprox.exact.real_outputs.log_concave import (
     FEW_BITS,
     INFINITE,
+    MOST_BITS,
     Far,
     LogConcave,
     Masses,
@@ -57,7 +58,6 @@ from dipapprox.limits import check_limits
 from dipapprox.numerics.real_outputs.coordinates import simplified
 
 _NONE = Fraction(0)
-_MOST_BITS = 256
 _MOST_PIECES = 4_000
 _FARTHEST = 2**40  # of pieces at infinite ends, in scales
 _ROUNDING = 16  # bits of a quotient that rounding may take
@@ -139,7 +139,7 @@ class EnclosedQuotient:
             raise Missing(NotEnclosed("a measure that exceeds another is not known to be positive"))
         upper, _, lower, (start, end) = heapq.heappop(self._pieces)
         if not self._laws or -upper <= lower * (1 + Fraction(2**_ROUNDING, 2**self._bits)):
-            if self._bits >= _MOST_BITS:
+            if self._bits >= MOST_BITS:
                 raise Missing(NotEnclosed("a quotient of two densities is next to e^ε_prv"))
             self._bits *= 2
             self._open()

@@ -146,7 +146,12 @@ class PublishedDetails:
             return LeastFactor(None, None, (), POSSIBLE)
         best = Fraction(1)
         probe = self._guesses.get((pair, delta), best)
-        slow = any(sides.coordinates > 1 for sides, _ in terms)
+        slow = any(
+            sides.coordinates > 1 or len(marginal.event.samples) > 1
+            for sides, _ in terms
+            for part in (*sides.first, *sides.second)
+            for marginal in part.marginals
+        )
         if not delta and (
             (pair, delta) in self._guesses or (slow and self._pairs.are_compared(pair))
         ):
