@@ -47,7 +47,7 @@ VERIFY = (
 )  # fmt: skip
 
 
-MOST_MODULES = 112
+MOST_MODULES = 113
 """Of ours, besides the package: fewer is better, more is a reason to look at what is loaded. A
 package whose modules are late is loaded itself."""
 

@@ -46,7 +46,8 @@ from dipapprox.privacy.run import Options, Setting
 from dipapprox.privacy.scope import widening_by_pairs
 from dipapprox.privacy.verdict import Answer
 from dipapprox.questions import worst_pair
-from dipapprox.questions.arguments import Pairs, spelled_as_flag
+from dipapprox.questions.arguments import spelled_as_flag
+from dipapprox.questions.kinds import Pairs
 from dipapprox.questions.question import (
     AnyQuestion,
     Question,

@@ -19,7 +19,7 @@ from dipapprox.privacy.profiles.profile_result import LeastEpsPrv, PrivacyCurve
 from dipapprox.privacy.result import Result
 from dipapprox.privacy.run import Options, RunResult
 from dipapprox.privacy.verdict import Answer, Verdict
-from dipapprox.questions.arguments import Pairs
+from dipapprox.questions.kinds import Pairs
 from dipapprox.questions.profile import Profile
 from dipapprox.questions.worst_pair import around_worst_pair
 from dipapprox.version import VERSION

@@ -29,7 +29,7 @@ from dipapprox.language.services import elaborate_service, is_service
 from dipapprox.language.unrolling import read_calls, unroll
 from dipapprox.proof_steps import liveness, rounds, services
 from dipapprox.proof_steps.machines import read_by
-from dipapprox.questions import arguments
+from dipapprox.questions import kinds
 from dipapprox.replays.words import tree_text, value_text
 from dipapprox.services.service_proof import users_of
 
@@ -226,7 +226,7 @@ def add_unroll(parser: argparse.ArgumentParser) -> None:
 
 
 def run_unroll(words: argparse.Namespace, out: Output) -> int:
-    seen = arguments.names(words.examiner, "--examiner")
+    seen = kinds.names(words.examiner, "--examiner")
     source = read_source(words.file, parameters_of(words))
     program = source.program
     if not is_service(program):

@@ -20,7 +20,7 @@ from dipapprox.proofs.budget_answer import BudgetAnswer
 from dipapprox.proofs.endless_proof import AutomatonProof, StreamProof
 from dipapprox.proofs.real_proof import RealProof
 from dipapprox.proofs.replayed import proved_subject, with_proof
-from dipapprox.questions import arguments
+from dipapprox.questions import kinds
 from dipapprox.questions.interface import AnyProgram, Pairs, explained, known_options, known_program
 from dipapprox.replays.budgets import meant
 from dipapprox.replays.files import certify_answer, recorded_proof
@@ -93,7 +93,7 @@ def certify(
         )
     claimed = verdict.claim.delta if isinstance(verdict, Verdict) else None
     known = known_program(program, reals=True, delta=claimed)
-    selection = arguments.pairs(pairs, "pairs").select(known)
+    selection = kinds.pairs(pairs, "pairs").select(known)
     setting = Setting(known, selection, known_options(options))
     with limited(setting.options.limits):
         return certify_answer(setting, ProgramText(known.name, DPG, text), verdict)

@@ -17,8 +17,9 @@ from dipapprox.privacy.decisions.delta import Delta, read_delta
 from dipapprox.privacy.run import Options, Setting
 from dipapprox.proof_steps import throughout as proving
 from dipapprox.proofs import budget_verdict
-from dipapprox.questions import arguments
-from dipapprox.questions.arguments import LIMITS, Pairs
+from dipapprox.questions import arguments, kinds
+from dipapprox.questions.arguments import LIMITS
+from dipapprox.questions.kinds import Pairs
 from dipapprox.questions.question import PROVED, Question, argument, limited_by_options
 from dipapprox.questions.verify import PAIRS_HELP, budgets_of, is_open
 
@@ -51,7 +52,7 @@ class Decide(DecisionQuestion, Question):
         "the epsilons: both ends included, but never 0 (default: 0..inf, all ε > 0)",
         default="0..inf",
     )
-    pairs: Pairs = argument(arguments.pairs, "PAIRS", PAIRS_HELP, default="all")
+    pairs: Pairs = argument(kinds.pairs, "PAIRS", PAIRS_HELP, default="all")
     violations: bool = _unswept(
         arguments.flag,
         "",

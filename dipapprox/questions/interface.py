@@ -44,10 +44,10 @@ from dipapprox.privacy import probabilities as distributions
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.run import Options
 from dipapprox.privacy.verdict import Answer, Verdict
-from dipapprox.questions import arguments
+from dipapprox.questions import arguments, kinds
 from dipapprox.questions import decide as decisions
 from dipapprox.questions import probability as probabilities
-from dipapprox.questions.arguments import Row
+from dipapprox.questions.kinds import Row
 from dipapprox.questions.question import read_keywords
 from dipapprox.questions.verify import Verify
 
@@ -331,8 +331,8 @@ def pair_distributions(
         LimitReached: If a limit of `options` is reached.
     """
     known = known_program(program, reals=True)
-    first = arguments.input_of(input, "input", known)
-    second = arguments.input_of(adjacent, "adjacent", known)
+    first = kinds.input_of(input, "input", known)
+    second = kinds.input_of(adjacent, "adjacent", known)
     exact = arguments.positive(eps, "eps")
     values = real_inputs.with_values(known, [(first, second)])
     known_ones = known_options(options)

@@ -63,7 +63,7 @@ from dipapprox.privacy.compositions.pipeline import (
 from dipapprox.privacy.description import ProgramText, text_of
 from dipapprox.privacy.run import Options
 from dipapprox.proof_steps import composed_ends as proving
-from dipapprox.questions import arguments
+from dipapprox.questions import arguments, kinds
 from dipapprox.questions.arguments import Spelled
 from dipapprox.questions.interface import explained, known_options, program_made
 from dipapprox.questions.profile import Range, range_of
@@ -83,7 +83,7 @@ def read_rate(given: object, name: str) -> Fraction:
 
 read_times = arguments.whole(1, MOST_RUNS)  # reads how often something is run
 
-read_adjacency = arguments.word(Adjacency)  # reads which data sets are adjacent
+read_adjacency = kinds.word(Adjacency)  # reads which data sets are adjacent
 
 
 def _orders(given: object, name: str) -> tuple[tuple[Fraction, Fraction], ...]:
@@ -335,7 +335,7 @@ class Compose(Record, Question):
         "",
         "which data sets are adjacent: all runs are stated for it (default: what a spec says, or "
         "its mechanisms are for; add/remove)",
-        choices=arguments.choices_of(Adjacency),
+        choices=kinds.choices_of(Adjacency),
     )
     delta: Fraction | None = _asked(
         arguments.probability, "D", "the least ε_prv for this δ; 0 asks for pure privacy"

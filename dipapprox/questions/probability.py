@@ -15,7 +15,7 @@ from dipapprox.limits import Progress, silent
 from dipapprox.privacy.probabilities import OutputDistribution, output_distribution
 from dipapprox.privacy.rounded_scales import error_of
 from dipapprox.privacy.run import Options
-from dipapprox.questions import arguments
+from dipapprox.questions import arguments, kinds
 from dipapprox.questions.question import WHOLE, Question, argument, limited_by_options
 from dipapprox.semantics.real_inputs import with_values
 
@@ -27,7 +27,7 @@ class GivenInput(Record):
     name: str
 
     def of(self, program: Program) -> Input:
-        return arguments.input_of(self.given, self.name, program)
+        return kinds.input_of(self.given, self.name, program)
 
 
 _CONDITION = re.compile(

@@ -40,8 +40,8 @@ from dipapprox.privacy.run import Options, Setting
 from dipapprox.privacy.subjects import executed_for
 from dipapprox.proof_steps import ends as proving
 from dipapprox.proofs import budget_verdict, real_bounds
-from dipapprox.questions import arguments
-from dipapprox.questions.arguments import Pairs, Spelled, is_formula
+from dipapprox.questions import arguments, kinds
+from dipapprox.questions.arguments import Spelled
 from dipapprox.questions.interface import (
     AnyProgram,
     Number,
@@ -50,6 +50,7 @@ from dipapprox.questions.interface import (
     known_program,
 )
 from dipapprox.questions.interface import Pairs as GivenPairs
+from dipapprox.questions.kinds import Pairs, is_formula
 from dipapprox.questions.question import (
     PROVED,
     WHOLE,
@@ -105,7 +106,7 @@ def range_of(given: object, name: str) -> Range:
 
 def _orders(given: object, name: str) -> tuple[Order, ...]:
     """Read Rényi orders: "1,3/2,inf" or (1, 2, "inf")."""
-    several = given.split(",") if isinstance(given, str) else arguments.items(given)
+    several = given.split(",") if isinstance(given, str) else kinds.items(given)
     parts = (given,) if several is None else several
     found: list[Order] = []
     for part in parts:
@@ -147,7 +148,7 @@ class Profile(Record, Question):
         "wanted width of enclosures (default: 1e-9; of δ, δ/10^12; with real inputs a millionth)",
         default=None,
     )
-    pairs: Pairs = argument(arguments.pairs, "PAIRS", PAIRS_HELP, default="all")
+    pairs: Pairs = argument(kinds.pairs, "PAIRS", PAIRS_HELP, default="all")
 
     def __post_init__(self) -> None:
         _ = self.asked
@@ -212,7 +213,7 @@ class Calibrate(Record, Question):
         "wanted distance of the two ε, relative to the larger (default: 1e-6)",
         default="1e-6",
     )
-    pairs: Pairs = argument(arguments.pairs, "PAIRS", PAIRS_HELP, default="all")
+    pairs: Pairs = argument(kinds.pairs, "PAIRS", PAIRS_HELP, default="all")
 
     @limited_by_options
     def answer(

@@ -22,7 +22,7 @@ from dipapprox.proofs.prove_real import answer_real
 from dipapprox.proofs.real_proof import RealProof
 from dipapprox.proofs.replayed import proved
 from dipapprox.proofs.subject import Subject, load_subject, require_real_inputs, with_real_inputs
-from dipapprox.questions import arguments
+from dipapprox.questions import arguments, kinds
 from dipapprox.questions.arguments import LIMITS
 from dipapprox.questions.interface import AnyProgram, Number, explained, known_options, program_made
 from dipapprox.questions.question import (
@@ -61,11 +61,11 @@ class Prove(Record, Question):
         default=None,
     )
     stops: Stops = argument(
-        arguments.word(Stops),
+        kinds.word(Stops),
         "",
         "is it seen that the automaton stops where no guard holds?",
         default="hidden",
-        choices=arguments.choices_of(Stops),
+        choices=kinds.choices_of(Stops),
     )
     reals: bool = argument(
         arguments.flag,
@@ -74,7 +74,7 @@ class Prove(Record, Question):
         default="false",
     )
     examiner: tuple[str, ...] = argument(
-        arguments.names,
+        kinds.names,
         "USERS",
         "of a service: only these users look, together (default: everybody)",
         default="",

@@ -30,7 +30,7 @@ from dipapprox.privacy.run import (
     Engine,
     Options,
 )
-from dipapprox.questions import arguments
+from dipapprox.questions import arguments, kinds
 from dipapprox.questions.arguments import (
     LIMITING,
     LIMITS,
@@ -145,8 +145,8 @@ def _computing(
 
 
 def _word(name: str, words: type[Enum], help: str, default: Enum, swept: bool = True) -> Argument:
-    plain = _computing(name, arguments.word(words), "", help, str(default.value), swept)
-    return replace(plain, choices=arguments.choices_of(words))
+    plain = _computing(name, kinds.word(words), "", help, str(default.value), swept)
+    return replace(plain, choices=kinds.choices_of(words))
 
 
 _ENGINES = "what computes probabilities; auto: elimination, then nested"

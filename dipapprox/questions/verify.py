@@ -17,8 +17,8 @@ from dipapprox.pairs.adjacency import are_very_many
 from dipapprox.privacy import verifier
 from dipapprox.privacy.run import Options, Setting
 from dipapprox.privacy.verdict import Answer, Claim, Verdict
-from dipapprox.questions import arguments
-from dipapprox.questions.arguments import Pairs, Written
+from dipapprox.questions import kinds
+from dipapprox.questions.kinds import Pairs, Written
 from dipapprox.questions.question import PROVED, WHOLE, Question, argument, limited_by_options
 
 if TYPE_CHECKING:
@@ -52,20 +52,20 @@ class Verify(Record, Question):
     computing: ClassVar[tuple[str, ...]] = (*WHOLE, PROVED)
 
     eps: Fraction | tuple[Fraction, Fraction] = argument(
-        arguments.eps_or_interval,
+        kinds.eps_or_interval,
         "E",
         "the program's ε, exact: 1/2, 0.5; or every ε in an interval: 0.1..1",
     )
     eps_prv: Fraction | Written | None = argument(
-        arguments.claimed_eps_prv,
+        kinds.claimed_eps_prv,
         "P",
         "the claimed ε_prv, a number or a formula in eps and delta (default: --eps)",
         default=None,
     )
     delta: Fraction | Written = argument(
-        arguments.claimed_delta, "D", "the claimed δ in [0, 1], or a formula in eps"
+        kinds.claimed_delta, "D", "the claimed δ in [0, 1], or a formula in eps"
     )
-    pairs: Pairs = argument(arguments.pairs, "PAIRS", PAIRS_HELP, default="all")
+    pairs: Pairs = argument(kinds.pairs, "PAIRS", PAIRS_HELP, default="all")
 
     @property
     def claim(self) -> Claim | None:

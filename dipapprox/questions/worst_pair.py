@@ -40,7 +40,7 @@ from dipapprox.privacy.rounded_scales import slack, widened
 from dipapprox.privacy.run import Options, RunResult, Witness
 from dipapprox.privacy.subjects import open_probabilities
 from dipapprox.privacy.verdict import Answer, Claim, Verdict
-from dipapprox.questions.arguments import Pairs
+from dipapprox.questions.kinds import Pairs
 from dipapprox.questions.profile import Profile
 from dipapprox.semantics.real_inputs import execute_for_declared
 

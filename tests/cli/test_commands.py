@@ -23,7 +23,7 @@ from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.privacy import subjects
 from dipapprox.privacy.decisions import decider
 from dipapprox.privacy.decisions.decision import range_fields, ranges_text
-from dipapprox.questions.arguments import is_formula
+from dipapprox.questions.kinds import is_formula
 from dipapprox.semantics.state import FinalStates
 from tests.cases import cases, check_answers, evaluated, template_of
 from tests.cli.running import enclosure, run, run_json

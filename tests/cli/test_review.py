@@ -38,7 +38,7 @@ from dipapprox.privacy.description import Description, ProgramText, Table, Tone
 from dipapprox.privacy.page import WrittenCertificate, page
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.rounds import rounds_json
-from dipapprox.questions import arguments
+from dipapprox.questions import kinds
 from dipapprox.questions.verify import Verify
 from dipapprox.semantics.execution import execute
 from tests.cases import cases, part, text_of
@@ -115,7 +115,7 @@ def test_the_profile_goes_beyond_the_claim_and_where_it_meets_its_delta(eps_prv,
     program = dipapprox.parse(Path("svt_gauss"))
     verdict = dipapprox.verify(program, eps="1/2", eps_prv=eps_prv, delta=delta)
     assert isinstance(verdict, Verdict)
-    pairs = arguments.pairs("all", "pairs")
+    pairs = kinds.pairs("all", "pairs")
     (chart,) = review.profile_of(program, pairs, verdict, Options())
     ((_, points),) = chart.lines
     assert points[0][1].lower > Fraction(delta) >= points[-1][1].upper

@@ -34,7 +34,7 @@ from dipapprox.privacy.charts import STYLE, WIDTH, Bars, Curve, needs_powers, sv
 from dipapprox.privacy.profiles.planes import Plane, Planes
 from dipapprox.privacy.published.details import PublishedDetails
 from dipapprox.privacy.run import RunResult
-from dipapprox.questions.arguments import pairs
+from dipapprox.questions.kinds import pairs
 from dipapprox.questions.worst_pair import around_worst_pair
 from tests.cases import cases, examples, refuses, template_of, text_of
 from tests.cli.running import run, run_json

@@ -43,7 +43,7 @@ from dipapprox.language.domains import parse_rational, read_domain
 from dipapprox.language.load import PYTHON, check_known, language_of, read_text, read_toml
 from dipapprox.limits import Limits
 from dipapprox.privacy.description import ProgramText
-from dipapprox.questions import arguments
+from dipapprox.questions import kinds
 from dipapprox.questions.arguments import Argument
 from dipapprox.questions.decide import Decide
 from dipapprox.questions.pipelines import Compose
@@ -84,7 +84,7 @@ def claimed_delta(task: str, fields: Fields) -> Fraction | None:
         return None
     if TASKS[task] is Verify and "eps" in given:
         return read(Verify, given, str).exact_delta
-    delta = arguments.claimed_delta(given["delta"], "delta")
+    delta = kinds.claimed_delta(given["delta"], "delta")
     return delta if isinstance(delta, Fraction) else None
 
 
@@ -305,7 +305,7 @@ def _grid(table: dict[str, object], path: Path, where: str) -> CaseGrid:
         key, place = named[axis.name], f"{where}: {axis.name}"
         for value in axis.values:  # as far as can be without a program
             # Files would have to exist wherever a case runs.
-            if key.read is arguments.pairs and value not in ("all", "single") and "~" not in value:
+            if key.read is kinds.pairs and value not in ("all", "single") and "~" not in value:
                 hint = 'use all, single or "0,0~0,1; 0,0~1,0"'
                 raise UserError(f"{place}: '{value}' names no pairs", hint)
             key.read(value, place)
