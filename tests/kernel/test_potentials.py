@@ -2,7 +2,7 @@
 
 import copy
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -29,8 +29,9 @@ from dipapprox.proof_steps.machines import number_json
 from dipapprox.questions.prove import Proof
 from dipapprox.replays.words import words_of
 from tests.automata.random_automata import random_automaton
-from tests.cases import examples, part, refuses, text_of
+from tests.cases import check_answers, examples, part, refuses, text_of
 from tests.kernel.edits import places_in, require_sound, variants, with_at
+from tests.kernel.machines import judged as judging
 from tests.kernel.served import EXAMPLES, proof_for, written
 from tests.kernel.streams import stream
 from tests.proofs.test_rounds import Writer
@@ -207,22 +208,23 @@ def test_rays_of_random_automata_prove_no_more_than_is_so(seed) -> None:
             assert not plain.is_exact or not isinstance(plain.analysis.lower, RunCost)
 
 
-def test_inputs_beyond_their_bounds_have_no_rays() -> None:
+def rays(edit: Callable[[Any], object]) -> Any:
+    """Replay that 1/2 does not serve a sparse stream, of a machine that is edited."""
     machine, _, steps = file_of(proof_of("sparse_stream"))
-    claim = {"verdict": "Not_DP", "budget": "1/2"}
-    replay(machine, claim, steps[1:2])
-    bounded = copy.deepcopy(machine)
-    bounded["inputs"][0][1] = {"low": -1000, "high": 1000}
-    refuses(Refuted, "leaves the bounds", replay, bounded, claim, steps[1:2])
-    far = copy.deepcopy(machine)
-    far["inputs"].append(["next other", {"low": 1, "high": None}])
-    refuses(Refuted, "which it cannot be", replay, far, claim, steps[1:2])
-    narrow = copy.deepcopy(machine)
-    narrow["adjacency"]["radius"] = "1/2"
-    refuses(Refuted, "not adjacent", replay, narrow, claim, steps[1:2])
-    one_way = copy.deepcopy(machine)
-    one_way["adjacency"]["norm"] = "increasing"
-    refuses(Refuted, "not adjacent", replay, one_way, claim, steps[1:2])
+    machine = copy.deepcopy(machine)
+    edit(machine)
+    return replay(machine, {"verdict": "Not_DP", "budget": "1/2"}, steps[1:2])
+
+
+def beside(power: int) -> Any:
+    """The cost of two paths, whose samples may be of different scales."""
+    one, other = (paths.Sample("Lap", Form(Fraction(0)), Fraction(1), k) for k in (0, power))
+    both = paths.Path({}, (one,)), paths.Path({}, (other,))
+    return paths.Beside(both, ([Form(Fraction(0))],) * 2, {}).cost()
+
+
+def test_inputs_beyond_their_bounds_have_no_rays() -> None:
+    check_answers("kernel_potentials", judging(globals()))
 
 
 def least(machine: Any) -> Fraction | None:
@@ -285,19 +287,6 @@ def test_noise_of_any_scale_stays_where_it_is(noise) -> None:
     for scale in ([1, 0], [1, -2]):
         moved = {**machine, "body": [[*first[:4], scale], *machine["body"][1:]]}
         refuses(Refuted, "samples of Lap cannot be shifted so", replay, moved, claim, [step])
-
-
-def test_samples_of_other_scales_are_others() -> None:
-    ours, theirs = (
-        (
-            paths.Path({}, (paths.Sample("Lap", Form(Fraction(0)), Fraction(1), power),)),
-            [Form(Fraction(0))],
-        )
-        for power in (0, -1)
-    )
-    (one, forms), (other, _) = ours, theirs
-    refuses(Refuted, "different samples", paths.Beside((one, other), (forms, forms), {}).cost)
-    assert paths.Beside((one, one), (forms, forms), {}).cost() == 0
 
 
 def test_many_paths_share_few_cases() -> None:
