@@ -102,7 +102,7 @@ def conclude(search: Search, outputs: Any) -> Verdict:
     """What a search that nothing ended becomes, whatever it was about."""
     subject = SimpleNamespace(
         **dict.fromkeys(("boxes", "listed", "together", "source", "exact")),
-        details=SimpleNamespace(describe=partial(witness_over, outputs)),
+        details=lambda: SimpleNamespace(describe=partial(witness_over, outputs)),
         engine=lambda: "made up",
     )
     setting = Setting(dipapprox.parse(TEXT), AllPairs(), Options())
