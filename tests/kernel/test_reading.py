@@ -103,6 +103,18 @@ def test_what_is_nested_deeply_is_refused(depth) -> None:
         refuses((BadProof, Refused), None, replay, *private(finite(block)))
 
 
+def test_a_loop_stands_in_no_other_statement() -> None:
+    """Else its turns, of which there is one number, would be those of another loop, too."""
+    loop, true = ["repeat", 2, [DONE]], ["=", 0, 0]
+    assert read_machine(finite([loop, loop]))
+    for around in (["repeat", 2, [loop]], ["if", true, [loop], []], ["while", true, [loop]]):
+        refuses(BadProof, "not a statement: repeat", read_machine, finite([around]))
+
+
+def test_a_choice_has_options() -> None:
+    refuses(BadProof, "without options", read_machine, finite([["choose", OUT, [], False]]))
+
+
 def test_what_is_nested_a_little_too_deeply_is_no_machine() -> None:
     expression: Json = 1
     for _ in range(DEEPEST + 1):
