@@ -14,7 +14,7 @@ from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
 from dipapprox.kernel.forward import Run
 from dipapprox.kernel.judgements import Distributions, Private
 from dipapprox.kernel.losses import Losses
-from dipapprox.kernel.machine import DEEPEST, read_input, read_machine
+from dipapprox.kernel.machine import DEEPEST, read_cell, read_input, read_machine
 from dipapprox.kernel.nodes import Graph
 from dipapprox.kernel.proofs import Proof, growth_bound, largest_of, violation
 from dipapprox.kernel.reading import as_number
@@ -109,6 +109,10 @@ def test_a_loop_stands_in_no_other_statement() -> None:
     assert read_machine(finite([loop, loop]))
     for around in (["repeat", 2, [loop]], ["if", true, [loop], []], ["while", true, [loop]]):
         refuses(BadProof, "not a statement: repeat", read_machine, finite([around]))
+
+
+def test_numbers_of_a_domain_that_is_too_large_are_not_listed() -> None:
+    refuses(BadProof, "too large", read_cell, ["q", {"from": 0, "to": 10**30}])
 
 
 def test_a_choice_has_options() -> None:
