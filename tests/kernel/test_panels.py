@@ -20,7 +20,7 @@ from dipapprox.kernel.evaluate import evaluate
 from dipapprox.kernel.exact import exact_values
 from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.forms import Form
-from dipapprox.kernel.grid import Leaves, accuracy
+from dipapprox.kernel.grid import Leaves, Sampled, Tail, _product, accuracy, rise
 from dipapprox.kernel.laws import IntegerFamily, Law, RealFamily
 from dipapprox.kernel.measures import Component, Measure, assume, forget
 from dipapprox.kernel.nodes import Graph, Node
@@ -40,6 +40,17 @@ THIN = 2.0**-50
 def normal(z: arb) -> arb:
     """Pr[Z <= z] of the standard Gaussian."""
     return (-z / arb(2).sqrt()).erfc() / 2
+
+
+def test_products_and_differences_are_bounded_on_their_sides_beyond_the_grid() -> None:
+    with precision(64):
+        one, other, endless = (Tail(arb(v), arb(w)) for v, w in ((3, 10), (10, 2), (7, "inf")))
+        for a, b in ((one, other), (other, one)):
+            assert _product(a, b) == Tail(arb(30), arb(6))
+        assert _product(one, endless) == _product(endless, one) == Tail(arb(21), arb(70))
+        assert not _product(endless, endless).whole.is_finite()
+        found = rise(Sampled([arb(3)], one, other), Sampled([arb(1)], other, one))
+        assert (found.cells, found.left, found.right) == ([arb(2)], one, other)
 
 
 # --- closed forms ------------------------------------------------------------------------------
