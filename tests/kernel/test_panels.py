@@ -20,7 +20,7 @@ from dipapprox.kernel.evaluate import evaluate
 from dipapprox.kernel.exact import exact_values
 from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.forms import Form
-from dipapprox.kernel.grid import Leaves, Sampled, Tail, _product, accuracy, rise
+from dipapprox.kernel.grid import Lattice, Leaves, Sampled, Tail, _product, accuracy, rise
 from dipapprox.kernel.laws import IntegerFamily, Law, RealFamily
 from dipapprox.kernel.measures import Component, Measure, assume, forget
 from dipapprox.kernel.nodes import Graph, Node
@@ -28,7 +28,7 @@ from dipapprox.kernel.panels import Panels
 from dipapprox.kernel.replay import replay
 from dipapprox.kernel.signs import Signs
 from tests.cases import check_answers, evaluated, refuses
-from tests.kernel.ends import lower
+from tests.kernel.ends import lower, upper
 from tests.kernel.graphs import COARSE, FINE, ONE, cuts, enclosed, holds, law, meet, totals
 from tests.kernel.simpson import interpreted, simpson
 from tests.kernel.streams import Json, stream
@@ -51,6 +51,27 @@ def test_products_and_differences_are_bounded_on_their_sides_beyond_the_grid() -
         assert not _product(endless, endless).whole.is_finite()
         found = rise(Sampled([arb(3)], one, other), Sampled([arb(1)], other, one))
         assert (found.cells, found.left, found.right) == ([arb(2)], one, other)
+
+
+def test_what_lies_beyond_the_integers_of_a_grid_counts_on_its_side() -> None:
+    little = Fraction(1, 1000)
+    with precision(64):
+        made, nothing = Lattice(Leaves({law("DLap")}, set(), set()), ONE, FINE), arb(0)
+        f = Sampled([arb(1)] * made.size, Tail(arb(1), arb(2)), Tail(arb(1), arb(8)))
+        for from_left, own in ((True, 2), (False, 8)):
+            found = made.running(f, from_left)
+            near, far = (found.left, found.right) if from_left else (found.right, found.left)
+            cell = found.cells[0 if from_left else -1]
+            for ball, most in ((cell, 1 + own), (near.values, own), (far.values, made.size + 10)):
+                assert most <= upper(ball) <= most + little
+            assert 1 - little <= lower(cell) <= 1
+        # What is added to 10 that lie to the left may be anywhere, with masses of at most 10 / 2.
+        left = Sampled([nothing] * made.size, Tail(arb(8), arb(10)), Tail(nothing, nothing))
+        found = made.convolved(left, law("DLap"))
+        assert all(lower(cell) <= 0 < upper(cell) for cell in found.cells)
+        assert 4 < upper(found.left.values) < 5
+        assert 10 <= upper(found.left.whole)
+        assert 1 < upper(found.right.whole) + upper(sum(found.cells, nothing))
 
 
 # --- closed forms ------------------------------------------------------------------------------

@@ -3,11 +3,12 @@
 from fractions import Fraction
 from typing import Any
 
-from dipapprox.kernel.errors import Refused
+from dipapprox.kernel.errors import Refused, Refuted
 from dipapprox.kernel.forms import Form, only, over
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.paths import Path, Sample
 from dipapprox.kernel.rays import (
+    Alike,
     Flat,
     along,
     flat,
@@ -88,6 +89,20 @@ def test_turns_are_flattened_over_noise_and_steps() -> None:
     assert atom < -1
     assert said == Form(Fraction(5), ((atom, ONE), (-1, Fraction(-2)), (0, ONE)))
     assert last.cells[0]["s"] == said
+
+
+def test_noise_of_parts_is_told_of_the_whole_run() -> None:
+    """A sample is at least 1 in a part, the third turn of four: the others are left out."""
+    above = [">=", ["cell", "x"], 1]
+    turn = [read("q"), draw("x", ["cell", "q"]), ["if", above, [say(1)], [say(0)]]]
+    found, parts = runs_of(stream([], turn)), {3: 2}
+    run = along(found, [0, 0, 0, 0])
+    every, inputs = list(runs_alike(found, run, parts)), on_ray({"next q": [(ZERO, -ONE)] * 3})
+    ways = Alike(every, inputs, False, [ONE, ONE, ONE], parts)
+    summed = ways.lost(run, [[], [], [[0, 1]], []])
+    assert (summed.cells, summed.lost, summed.rest) == ({}, 1, -1)
+    assert [factor for _, factor in summed.noise] == [1]
+    refuses(Refuted, "noise outside of parts", ways.lost, run, [[], [[0, 1]], [], []])
 
 
 def test_strict_guards_of_integers_are_a_unit_off() -> None:
