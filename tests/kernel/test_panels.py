@@ -65,13 +65,24 @@ def test_what_lies_beyond_the_integers_of_a_grid_counts_on_its_side() -> None:
             for ball, most in ((cell, 1 + own), (near.values, own), (far.values, made.size + 10)):
                 assert most <= upper(ball) <= most + little
             assert 1 - little <= lower(cell) <= 1
-        # What is added to 10 that lie to the left may be anywhere, with masses of at most 10 / 2.
-        left = Sampled([nothing] * made.size, Tail(arb(8), arb(10)), Tail(nothing, nothing))
-        found = made.convolved(left, law("DLap"))
-        assert all(lower(cell) <= 0 < upper(cell) for cell in found.cells)
-        assert 4 < upper(found.left.values) < 5
-        assert 10 <= upper(found.left.whole)
-        assert 1 < upper(found.right.whole) + upper(sum(found.cells, nothing))
+        # What is added to 10 that lie on one side may be anywhere, with masses of at most 10 / 2.
+        none, ten = Tail(nothing, nothing), Tail(arb(8), arb(10))
+        for ends in ((ten, none), (none, ten)):
+            found = made.convolved(Sampled([nothing] * made.size, *ends), law("DLap"))
+            assert all(lower(cell) <= 0 < upper(cell) for cell in found.cells)
+            assert upper(found.cells[0 if ends[0] is ten else -1]) > 1
+            assert 4 < upper(found.left.values) < 5
+            near, far = (found.left, found.right)[:: 1 if ends[0] is ten else -1]
+            assert upper(near.whole) >= 10
+            assert 0 < upper(far.whole) < little
+        # From the last integer one in four goes beyond.
+        for place in (0, -1):
+            f = Sampled([nothing] * made.size, none, none)
+            f.cells[place] = arb(1)
+            found = made.convolved(f, law("DLap"))
+            near, far = (found.left, found.right)[:: 1 if place == 0 else -1]
+            assert Fraction(26, 100) < upper(near.whole) < Fraction(28, 100)
+            assert 0 < upper(far.whole) < little
 
 
 # --- closed forms ------------------------------------------------------------------------------
