@@ -26,6 +26,7 @@ from dipapprox.language import ast, core
 from dipapprox.language.constants import Wrong, evaluate, evaluate_integer
 from dipapprox.language.declarations import declared_parameters, evaluate_value
 from dipapprox.language.expressions import Expressions, terms_of
+from dipapprox.language.printer import print_expression
 from dipapprox.language.symbols import Role, Symbol
 from dipapprox.language.traversal import declared_in, mention, nodes_in, rewrite, with_names
 from dipapprox.source import Span
@@ -257,7 +258,7 @@ class _Rounds:
     def _cell(self, array: str, steps: Fraction, begins: Fraction, node: ast.Index) -> str:
         """Return the cell that stands for the entry steps · round + begins."""
         if steps.denominator != 1 or begins.denominator != 1 or steps < 0:
-            message = f"the entry '{_text(node)}' does not ascend from round to round"
+            message = f"the entry '{print_expression(node)}' does not ascend from round to round"
             raise self._wrong(message, node.span)
         entries, slope, start = self._entries[array], int(steps), int(begins)
         if slope == 0:
@@ -267,12 +268,14 @@ class _Rounds:
             for known, name in entries.starts.items():
                 if known != start and (known - start) % slope == 0:
                     hint = f"with any {self._parameter} a round may use {name} only"
-                    raise self._wrong(f"'{_text(node)}' is used as well as {name}", node.span, hint)
+                    raise self._wrong(
+                        f"'{print_expression(node)}' is used as well as {name}", node.span, hint
+                    )
             shown = "i" if slope == 1 else f"{slope}*i"
             if start:
                 shown += f" {'+' if start > 0 else '-'} {abs(start)}"
             return entries.starts.setdefault(start, f"{array}[{shown}]")
-        message = f"'{_text(node)}' is used as well as {self._allowed(array)}"
+        message = f"'{print_expression(node)}' is used as well as {self._allowed(array)}"
         raise self._wrong(message, node.span, self._only(array))
 
     def _apart(self, first: int, loop: ast.For) -> None:
@@ -370,7 +373,3 @@ class _Rounds:
                 yield variable, entries.fixed[place], False
             for place in sorted(entries.starts):
                 yield variable, entries.starts[place], True
-
-
-def _text(node: ast.Index) -> str:
-    return node.name if node.span is None else node.span.text
