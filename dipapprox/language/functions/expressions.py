@@ -11,7 +11,7 @@ from itertools import islice
 from math import isinf
 from typing import Any
 
-from dipapprox.language.functions import library, objects, operators
+from dipapprox.language.functions import library, objects, operators, symbols
 from dipapprox.language.functions.machine import (
     ERRORS,
     RULES,
@@ -219,9 +219,28 @@ def _joined(machine: Machine, node: ast.JoinedStr, scope: NameScope) -> Any:
             parts.append(each.value)
         elif isinstance(each, ast.FormattedValue):
             value = machine.evaluate(each.value, scope)
-            shown = each.format_spec is None and each.conversion < 0 and type(value) in SCALARS
-            parts.append(machine.native(format, value) if shown else Text())
+            spec = "" if each.format_spec is None else machine.evaluate(each.format_spec, scope)
+            parts.append(_formatted(machine, value, each.conversion >= 0, spec))
     return Text() if any(isinstance(each, Text) for each in parts) else "".join(parts)
+
+
+def _formatted(machine: Machine, value: Any, converted: bool, spec: Any) -> Any:
+    """Return a value in a text; what is not known is asked whether Python could write it so."""
+    if type(value) in SCALARS and not converted and type(spec) is str:
+        return machine.native(format, value, spec)
+    if spec != "":
+        alike: tuple[Any, ...] = ()
+        if converted or isinstance(value, Text) or symbols.is_text(value):
+            alike = ("",)
+        elif isinstance(value, Symbolic):
+            alike = (1,) if value.compute and not value.fraction else (1, 0.5)
+        try:
+            suits = bool(alike) and all(type(format(one, spec)) is str for one in alike)
+        except (TypeError, ValueError):
+            suits = False
+        if not suits:
+            raise machine.refusal("whether a value can be written so is not known", 'f"{x}" is')
+    return Text()
 
 
 # --- operators ------------------------------------------------------------------------------------

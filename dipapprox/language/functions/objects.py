@@ -159,6 +159,10 @@ def define(
                 raise machine.refusal(f"'{written}' is not followed in a data class")
             fields[each.target.id] = object
     if isinstance(base, EnumType):
+        targets = (t for each in node.body if isinstance(each, ast.Assign) for t in each.targets)
+        given = [each.id for each in targets if isinstance(each, ast.Name)]
+        if len(set(given)) < len(given):
+            raise machine.refusal("a member of an enumeration is given twice")
         for name, value in values.items():
             method = hasattr(value, "__get__") and not getattr(value, "standard", False)
             if (

@@ -263,7 +263,9 @@ def _combine_symbols(machine: Machine, op: type[ast.operator], left: Any, right:
         raise (left if isinstance(left, Symbolic) else right).refusal("has no such operation")
     first, second = number(machine, left), number(machine, right)
     if op is not ast.Pow:
-        return combine(machine, op, first, second)
+        found = combine(machine, op, first, second)
+        quotient = any(getattr(side, "fraction", False) for side in (left, right))
+        return Fraction(found) if quotient else found  # no int in Python, where a / b is a float
     if second.denominator != 1:
         raise machine.refusal("a power of what is not known is a whole one")
     _small(machine, op, first, second)

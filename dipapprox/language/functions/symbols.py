@@ -231,8 +231,8 @@ def truth(symbol: Symbolic[Any]) -> bool:
         raise symbol.unknown()
     if isinstance(symbol, Condition):
         return running().decide(symbol)
-    is_text = running().is_text(symbol)  # no name is empty
-    return is_text or truth(compared(Relation.NOT_EQUAL, symbol, 0))
+    # No name is empty.
+    return is_text(symbol) or truth(compared(Relation.NOT_EQUAL, symbol, 0))
 
 
 def value(symbol: Symbolic[Any]) -> Any:
@@ -330,15 +330,20 @@ def weight(value: Any, what: str) -> Weight:
     if type(value) not in (Quantity, Condition):
         raise running().refusal(f"{what} must be a number or depend on eps")
     of = as_number(value)
-    if running().is_text(of):
+    if is_text(of):
         raise running().refusal("a scale or a probability is a named value")
     if of.compute is None:
         raise running().refusal("a scale or a probability depends on a sample")
     return Weight(of.node, of.cells, None if of.cells else of.compute)
 
 
+def is_text(value: Any) -> bool:
+    """Whether a value is a symbol for a named one."""
+    return isinstance(value, Quantity) and running().is_text(value)
+
+
 def _refuse_text(symbol: Symbolic[Any], operator: str) -> None:
-    if isinstance(symbol, Quantity) and running().is_text(symbol):
+    if is_text(symbol):
         message = f"'{operator}' with a named value: it can only be compared with == and !="
         raise running().refusal(message)
 
