@@ -239,10 +239,9 @@ def _listed(whole: Whole, factors: Sequence[Fraction]) -> list[Json]:
     listed: list[Json] = []
     left = iter(factors)
     for own in whole.guards:
-        chosen: list[Json] = []
-        for number, factor in enumerate([next(left) for _ in own]):
-            if factor:
-                chosen.append([number, number_json(factor)])
+        chosen: list[Json] = [
+            [k, number_json(y)] for k, y in enumerate([next(left) for _ in own]) if y
+        ]
         listed.append(chosen)
     return listed
 
