@@ -311,7 +311,10 @@ def _below(masses: Iterable[int], most: int) -> int:
 
 
 _SMALLER = 64
-"""Q masses are first kept to a unit that is smaller by 2^-64: they are, at greater losses."""
+"""Q masses are first kept to a unit that is 2^-64 of the least one that counts, or of the unit:
+they are small at great losses."""
+
+_MOST_SMALLER = 4_096  # more bits than that no unit is smaller for their sake
 
 
 def from_above(knots: Sequence[Knot], step: GridStep, bits: int) -> GridLosses:
@@ -366,10 +369,14 @@ def from_below(
         lines: P(S) and Q(S) of sets, those likely under Q first, about.
         ends: What the pair has at infinite losses.
     """
-    finer = bits + _SMALLER
-    every = [(arb(1), 1 - ends.lost), *lines, (ends.infinite, arb(0))]
-    kept = greatest((floored(p, bits), max(ceiling(q, finer), 0)) for p, q in every)
-    size, unit = float(step.loss(1)), _SMALLER * log(2)
+    every = [
+        (floored(p, bits), q) for p, q in ((arb(1), 1 - ends.lost), *lines, (ends.infinite, arb(0)))
+    ]
+    least = min((q.upper() for p, q in every if p > 0 and q > 0), default=arb(1))
+    mantissa, exponent = map(int, least.man_exp())
+    smaller = _SMALLER + min(max(-exponent - mantissa.bit_length() - bits, 0), _MOST_SMALLER)
+    kept = greatest((p, max(ceiling(q, bits + smaller), 0)) for p, q in every)
+    size, unit = float(step.loss(1)), smaller * log(2)
     masses: dict[int, int] = {}
     others: dict[int, int] = {}
     for (p, q), (less, fewer) in pairwise(kept):
@@ -378,7 +385,7 @@ def from_below(
         others[place] = others.get(place, 0) + q - fewer
     places = sorted(masses)
     found = [masses[k] for k in places]
-    beside = [ceiling(step.factor(k) * others[k], -_SMALLER) for k in places]
+    beside = [ceiling(step.factor(k) * others[k], -smaller) for k in places]
     return GridLosses(step, BoundSide.BELOW, bits, places, found, beside, max(kept[-1][0], 0))
 
 

@@ -21,6 +21,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache, partial
 from typing import Any
 
 from flint import arb
@@ -36,7 +37,7 @@ from dipapprox.kernel.judgements import (
     Private,
     Violated,
 )
-from dipapprox.kernel.losses import Adaptive, Grid, Losses, Sets
+from dipapprox.kernel.losses import Adaptive, Grid, Losses
 from dipapprox.kernel.machine import Input, Inputs, Machine, read_machine, read_pairs
 from dipapprox.kernel.mechanisms import Mechanism, Pair, of_deltas, read_mechanism, sampled
 from dipapprox.kernel.parts import Parts, Way, parts_of
@@ -129,7 +130,7 @@ def losses_of(about: Proof | Mechanism, step: Step, *known: Private | Distributi
                 pairs = None if about.pairs is None else frozenset(inputs)
                 if above:
                     _reversible(what, pairs)
-                pair = Rows(found, sample).pair(*inputs)
+                pair = rows_of(found, sample)(*inputs)
             case Proof(what), [Private(Fraction() as eps) as first, *_] if above:
                 pairs = None if first.pairs is None else frozenset(first.pairs)
                 _reversible(what, pairs)
@@ -159,17 +160,17 @@ def adaptive(about: Proof, step: Step, found: Distributions) -> LossesOf:
     if about.in_sets:
         raise Refuted("pairs of real inputs may each be below one of several, at every a another")
     with precision(grid.bits):
-        rows, whole = Rows(found, sample), Adaptive.of(grid, reach, above)
+        rows, whole = rows_of(found, sample), Adaptive.of(grid, reach, above)
         if above:
             _reversible(about.machine, None)
             cost, every, values = 40 + len(listed) // 4, [*range(len(listed))], list[list[arb]]()
             fitting = dict.fromkeys(pairs_of(about, cost), every)
             for loss in grid.losses:
-                most = [rows.pair(inputs).most(loss) + to_ball(margin) for inputs in listed]
+                most = [rows(inputs).most(loss) + to_ball(margin) for inputs in listed]
                 values.append(most)
                 for inputs, before in fitting.items():
                     spend(len(before) // 4)
-                    own = rows.pair(inputs).most(loss)
+                    own = rows(inputs).most(loss)
                     fitting[inputs] = [k for k in before if own <= most[k]]
             if not all(fitting.values()):
                 raise Refuted("a pair is not below one that is listed")
@@ -178,7 +179,7 @@ def adaptive(about: Proof, step: Step, found: Distributions) -> LossesOf:
         else:
             if not all(about.machine.adjacency.holds(*inputs) for inputs in listed):
                 raise Refuted("the inputs are not adjacent")
-            chosen = [grid.below(rows.pair(inputs).outcomes) for inputs in listed]
+            chosen = [grid.below(rows(inputs).outcomes) for inputs in listed]
         for _ in range(times):
             whole = whole.before(chosen)
         return LossesOf({Change(about.machine, found.eps, None, sample): times}, whole)
@@ -201,33 +202,25 @@ def _known(first: Private, known: Sequence[Private | Distributions]) -> Pair:
     return of_deltas({t: to_ball(delta) for t, delta in points.items()})
 
 
-class Rows:
-    """Pairs of inputs of a machine, on a sample, at losses one after the other."""
+def rows_of(found: Distributions, sample: tuple[Fraction, bool] | None) -> Callable[..., Pair]:
+    """Return what tells pairs of inputs of a machine, best at losses one after the other: what is
+    above all of some, with the outcomes of the first one."""
+    at, unit = lru_cache(maxsize=1)(partial(largest_of, found)), Fraction(1, 1 << found.places)
 
-    def __init__(self, found: Distributions, sample: tuple[Fraction, bool] | None) -> None:
-        self._found, self._sample = found, sample
-        self._at: tuple[Fraction, Callable[[Input, Input], int]] | None = None
-
-    def pair(self, *pairs: Inputs) -> Pair:
-        """Return what is above all of some pairs; the outcomes are those of a single one."""
-
-        def most(loss: Fraction) -> arb:
-            if self._at is None or self._at[0] != loss:
-                self._at = loss, largest_of(self._found, loss)
-            largest = max([0, *(self._at[1](*each) for each in pairs)])
-            return to_ball(Fraction(largest, 1 << self._found.places))
-
-        def outcomes(losses: Sequence[Fraction]) -> Sets:
-            ((one, other),) = pairs
-            return list(zip(self._row(one), self._row(other), strict=True))
-
-        return sampled(Pair(most, outcomes), self._sample)
-
-    def _row(self, input: Input) -> list[arb]:
-        if input not in self._found.bounds:
+    def row(input: Input) -> list[arb]:
+        if input not in found.bounds:
             raise Refuted("an input has no distribution")
-        unit, both = Fraction(1, 1 << self._found.places), self._found.bounds[input]
-        return [between(to_ball(a * unit), to_ball(b * unit)) for a, b in zip(*both, strict=True)]
+        both = zip(*found.bounds[input], strict=True)
+        return [between(to_ball(a * unit), to_ball(b * unit)) for a, b in both]
+
+    def pair(*pairs: Inputs) -> Pair:
+        def most(loss: Fraction) -> arb:
+            largest = at(loss)
+            return to_ball(max([0, *(largest(*each) for each in pairs)]) * unit)
+
+        return sampled(Pair(most, lambda _: list(zip(*map(row, pairs[0]), strict=True))), sample)
+
+    return pair
 
 
 def _read_sample(json: object) -> tuple[Fraction, bool] | None:
@@ -363,6 +356,8 @@ def _whole(
 def read_pipeline(json: object) -> Pipeline:
     """Read a pipeline; Gaussian noise of all data is one run, the last one.
 
+    Machines that publish noise and nothing else are mechanisms (`excesses.noise`).
+
     So are statements about divergences before it, which add up whatever is chosen by what came
     before: E y^t of all is the product of what it is at most after all that came (`divergences`).
     What else is run between them is a random function of one pair (Blackwell), which may as well
@@ -388,26 +383,25 @@ def read_pipeline(json: object) -> Pipeline:
             what, eps = read_machine(own["machine"]), positive(own["eps"], "eps")
             if not what.adjacency.symmetric:
                 raise BadProof("inputs are adjacent in one order only")
+            if noise := named("excesses.noise")(what, eps) if what.reals else None:
+                what, eps = Mechanism(noise[0], (Fraction(1), 1 / noise[1])), None
         else:
             what = read_mechanism(what)
-            if rate is None and what.name == "Gauss":
-                distance, variance = what.values
+        match what, rate:
+            case Mechanism("Gauss", [distance, variance]), None:
                 square += times * distance**2 / variance
-                continue
-            if rate is None and what.name in ("rdp", "zcdp"):
-                statements.append((what.name, what.values, times))
-                continue
-        sample = None if rate is None else (rate, False)
-        runs.append((Change(what, eps, None, sample), times))
+            case Mechanism("rdp" | "zcdp" as name, values), None:
+                statements.append((name, values, times))
+            case _:
+                sample = None if rate is None else (rate, False)
+                runs.append((Change(what, eps, None, sample), times))
     if any(isinstance(run.what, Machine) for run, _ in runs):
         sums = [([(name, values, 1)], times) for name, values, times in statements]
     else:
         sums = [(statements, 1)] if statements else []
-    for summed, times in sums:
-        runs.append((Change(Mechanism("divergences", tuple(summed)), None, None, None), times))
-    if square:
-        normal = Mechanism("Gauss", (Fraction(1), 1 / square))
-        runs.append((Change(normal, None, None, None), 1))
+    merged = [(Mechanism("divergences", tuple(summed)), times) for summed, times in sums]
+    merged += [(Mechanism("Gauss", (Fraction(1), 1 / square)), 1)] if square else []
+    runs += [(Change(what, None, None, None), times) for what, times in merged]
     return Pipeline(tuple(runs))
 
 

@@ -24,11 +24,11 @@ A price is b >= 0 with f <= e^b g everywhere, or of two scalars, as far as their
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, partial, reduce
 from itertools import chain, zip_longest
-from math import isqrt
+from math import isqrt, prod
 from typing import Any, cast
 
 from flint import arb, arb_poly
@@ -194,19 +194,14 @@ class Excesses:
 
     def _on_a_line(self, pairs: Iterable[tuple[Node, Node]]) -> list[tuple[Node, Node]]:
         """Return one pair for several of Gaussian densities; none where others are among them."""
-        square, factors = Fraction(0), (Fraction(1), Fraction(1))
-        for both in pairs:
-            nodes = [self._graph.nodes[each] for each in both]
-            if any(node.kind != "density" for node in nodes):
-                return []
-            (law, factor), (other, size) = (node.data for node in nodes)
-            if law.family != "Gauss" or not law.is_like(other):
-                return []
-            square += ((law.mean - other.mean) / law.scale(self._eps)) ** 2
-            factors = factors[0] * factor, factors[1] * size
+        shifts = [*_shifts(self._graph, self._eps, pairs)]
+        if any(family != "Gauss" for family, *_ in shifts):
+            return []
+        square = sum([far**2 for _, far, *_ in shifts], Fraction(0))
         distance = Fraction(isqrt((square * LINE**2).__floor__()) + self._above, LINE)
-        laws = (Law("Gauss", mean, Fraction(1), 0) for mean in (distance, Fraction(0)))
-        one, other = map(self._graph.density, laws, factors)
+        laws = [Law("Gauss", mean, Fraction(1), 0) for mean in (distance, Fraction(0))]
+        sides = zip(laws, zip(*(factors for *_, factors in shifts), strict=True), strict=True)
+        one, other = (self._graph.density(law, prod(own, start=Fraction(1))) for law, own in sides)
         return [(one, other)]
 
     def _part(self, p: Node, q: Node, *pairs: tuple[Node, Node]) -> Node:
@@ -216,6 +211,48 @@ class Excesses:
 
     def _mass(self, scalar: Node, functions: Sequence[Node]) -> Node:
         return reduce(self._graph.times, map(self._graph.total, functions), scalar)
+
+
+def _shifts(
+    graph: Graph, eps: Fraction, pairs: Iterable[tuple[Node, Node]]
+) -> Iterator[tuple[str, Fraction, tuple[Fraction, Fraction]]]:
+    """Yield of densities that differ the family, how many scales they are apart, and their factors;
+    no family of other functions."""
+    for one, other in ([graph.nodes[each] for each in both] for both in pairs if len({*both}) > 1):
+        if one.kind == other.kind == "density" and one.data[0].is_like(other.data[0]):
+            (law, factor), (moved, size) = one.data, other.data
+            yield law.family, abs(law.mean - moved.mean) / law.scale(eps), (factor, size)
+        else:
+            yield "", Fraction(0), (Fraction(0), Fraction(0))
+
+
+def noise(machine: Machine, eps: Fraction) -> tuple[str, Fraction] | None:
+    """Return a law, which moved dominates all pairs of a machine, some of which has this pair.
+
+    That is so where there is one label, and all that inputs move is means of independent numbers:
+    Gaussian ones, by 4 as far as the largest distance; or one Laplace number. So far it is moved:
+    the square in variances, or in scales.
+    """
+    graph, sizes = Graph(), set[tuple[str, Fraction]]()
+    known = cache(partial(published, Run(machine, Signs.at(eps), graph)))
+    for pair in pairs_of(Proof(machine, None), 150):
+        match [[(label, f) for label, own in known(u).items() for f in own] for u in pair]:
+            case [[(label, f)], [(same, g)]] if label == same and alike([f, g]):
+                shifts = [*_shifts(graph, eps, zip(f.functions, g.functions, strict=True))]
+            case _:
+                return None
+        families = {family for family, *_ in shifts}
+        like = f.scalar == g.scalar and all(own == factor for *_, (own, factor) in shifts)
+        if not (like and machine.adjacency.holds(*pair)) or (
+            families - {"Gauss"} and not (families == {"Lap"} and len(shifts) == 1)
+        ):
+            return None
+        for family in families:
+            power = 2 if family == "Gauss" else 1
+            sizes.add((family, sum([far**power for _, far, _ in shifts], Fraction(0))))
+    family, size = max(sizes, default=("", Fraction(0)))
+    alone = all(each == family for each, _ in sizes)
+    return (family, size) if size and alone else None
 
 
 def alike(terms: Iterable[Published]) -> bool:
@@ -265,19 +302,15 @@ def published_pairs(proof: Proof, step: Step) -> Private:
     """For machines with real outputs every delta_{u,u'} is bounded as above."""
     eps, bits = positive(step["eps"], "eps"), as_integer(step["bits"], "bits")
     accuracy(bits)  # refuses what is out of range
-    (eps_prv, delta), places, graph = claimed(step), bits + 16, Graph()
-    run, excesses = Run(proof.machine, Signs.at(eps), graph), Excesses(graph, eps, eps_prv, places)
-    known = cache(partial(published, run))
-
-    def above(pairs: Iterable[Inputs], added: bool) -> tuple[list[Inputs], int]:
-        """Return the pairs that are not known to have so small a delta, and how many there are."""
-        sums = {(u, v): excesses.of_pair(known(u), known(v), added) for u, v in pairs}
-        bounds, most = excesses.values(set(sums.values()), bits), delta * (1 << places)
-        return [pair for pair, own in sums.items() if bounds[own] > most], len(sums)
-
-    wide, count = above(pairs_of(proof, 150), False)
+    (eps_prv, delta), graph, left = claimed(step), Graph(), [*pairs_of(proof, 150)]
+    excesses, count = Excesses(graph, eps, eps_prv, bits + 16), len(left)
+    known = cache(partial(published, Run(proof.machine, Signs.at(eps), graph)))
     # No enclosure is 0.
-    if wide and (left := above(wide, True)[0] if delta else wide):
+    for added in (False, True) if delta else (False,):
+        sums = {(u, v): excesses.of_pair(known(u), known(v), added) for u, v in left}
+        bounds, most = excesses.values({*sums.values()}, bits), delta * (1 << bits + 16)
+        left = [pair for pair, own in sums.items() if bounds[own] > most]
+    if left:
         raise Refuted(f"the bound of delta for {left[0][0]}, {left[0][1]} is larger")
     return Private(eps, eps_prv, delta, proof.pairs, count, proof.in_sets)
 

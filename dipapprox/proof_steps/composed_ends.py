@@ -15,7 +15,7 @@ from dipapprox.data_classes import replace
 from dipapprox.errors import NoCertificate, UserError
 from dipapprox.kernel.errors import asking
 from dipapprox.limits import check_limits, limited
-from dipapprox.privacy.compositions.compose import DEFAULT_WIDTH, Composed, Number
+from dipapprox.privacy.compositions.compose import DEFAULT_WIDTH, LOSSES, Composed, Number
 from dipapprox.privacy.compositions.pipeline import ComposedAnswer, ComposedProof
 from dipapprox.privacy.run import Options, Replayed
 from dipapprox.privacy.verdict import Answer
@@ -76,9 +76,11 @@ class _Prover(Attempts):
         if found.eps_prv_enclosure is not None and found.delta is not None:
             ends = found.eps_prv_enclosure
             at = ComposedGoal(True, nothing, found.delta, nothing, self._step)
-            width = max(ends.width or nothing, _LEAST_WIDTH)
+            at = replace(at, pure=ends.most_by == LOSSES)
+            # What greatest losses bound may be known much closer than from below.
+            width = max(ends.width or nothing, DEFAULT_WIDTH / 4 if at.pure else _LEAST_WIDTH)
             lower, upper = ends.lower, ends.upper
-            below, infinite = replace(at, kept=False), lower is None
+            below, infinite = replace(at, kept=False, pure=False), lower is None
             if lower is None or (upper is None and lower > _MUCH):
                 lower, below = _MUCH, replace(below, step=None)
             lower = self._end(below, False, lower, width) or nothing
@@ -159,7 +161,7 @@ class _Prover(Attempts):
 
     def _opened(self) -> PipelineProofs:
         if self._written is None:
-            self._written = PipelineProofs(self._found.pipeline, self._options)
+            self._written = PipelineProofs(self._found.pipeline)
         return self._written
 
     def _replays(self, goal: ComposedGoal) -> Replayed:

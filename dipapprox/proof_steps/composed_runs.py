@@ -16,32 +16,30 @@ from fractions import Fraction
 from functools import cache, partial
 from itertools import islice
 from math import ceil, log2, prod
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.composition import mechanisms as catalogue
-from dipapprox.composition.mechanisms import Mechanism
+from dipapprox.data_classes import Record
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.balls import to_ball
-from dipapprox.kernel.compositions import Pipeline, Rows
+from dipapprox.kernel.compositions import Pipeline, rows_of
 from dipapprox.kernel.excesses import Excesses, Sum
 from dipapprox.kernel.forward import Run
 from dipapprox.kernel.judgements import Distributions, Judgement, Of
 from dipapprox.kernel.machine import Input, Inputs, Machine
-from dipapprox.kernel.mechanisms import FIELDS, Pair, of_deltas
+from dipapprox.kernel.mechanisms import FIELDS, Mechanism, Pair, of_deltas
 from dipapprox.kernel.nodes import Graph
 from dipapprox.kernel.proofs import Proof, pairs_of
 from dipapprox.kernel.published import published
 from dipapprox.kernel.signs import Signs
-from dipapprox.language.domains import has_real_inputs
 from dipapprox.limits import check_limits
 from dipapprox.numerics.simplest import simplest
 from dipapprox.privacy.compositions.pipeline import PipelineRun, ProgramAt
 from dipapprox.privacy.compositions.programs import Row, cost, cost_of, undominated
 from dipapprox.privacy.compositions.programs import loss as loss_of
-from dipapprox.privacy.run import Options
 from dipapprox.proof_steps.composed_steps import ComposedSteps
 from dipapprox.proof_steps.independent_parts import IndependentParts
 from dipapprox.proof_steps.knots import bends_of_worst, knots
@@ -61,37 +59,43 @@ _MOST_PAIRS = 3_000
 """Of inputs of a program of independent parts, among which one is looked for that costs much."""
 
 
+class ComposedRun(Record):
+    """What the kernel takes to be run."""
+
+    number: int  # by which its steps name it
+    what: Machine | Mechanism
+    eps: Fraction | None  # of a machine
+    rate: Fraction | None  # of a sample
+    times: int
+
+    @classmethod
+    def of(cls, pipeline: Pipeline) -> list[ComposedRun]:
+        """Return all runs of a pipeline."""
+        return [
+            cls(number, run.what, run.eps, None if run.sample is None else run.sample[0], times)
+            for number, (run, times) in enumerate(pipeline.runs)
+        ]
+
+
 class ComposedProgram:
     """A program that is run: what it does for all its inputs, and which pairs are worst.
 
     Args:
-        pipeline: What it is a run of, by number.
         bits: Of probabilities.
         margin: A difference of H that does not matter.
     """
 
-    def __init__(
-        self,
-        pipeline: Pipeline,
-        number: int,
-        run: PipelineRun,
-        options: Options,
-        bits: int,
-        margin: Fraction,
-    ) -> None:
-        what = run.what
-        assert isinstance(what, ProgramAt)
-        if has_real_inputs(what.program):
+    def __init__(self, pipeline: Pipeline, run: ComposedRun, bits: int, margin: Fraction) -> None:
+        machine, eps = machine_at(run)
+        if len(machine.finite) < len(machine.inputs):
             raise NoCertificate("programs with real inputs have no losses in the kernel")
         self._run: dict[str, Json] = {
-            "of": {"run": number},
-            "eps": number_json(what.eps),
+            "of": {"run": run.number},
+            "eps": number_json(eps),
             "inputs": None,
             "bits": bits,
         }
         self._concluded: dict[str, Judgement] = {}
-        machine = pipeline.runs[number][0].what
-        assert isinstance(machine, Machine)
         steps = ComposedSteps(pipeline)
         found = steps[self.distributions(steps)]
         assert isinstance(found, Of) and isinstance(found.judgement, Distributions)
@@ -127,7 +131,7 @@ class ComposedProgram:
 
     def pair(self) -> Pair:
         """What is above all pairs."""
-        return Rows(self._found, None).pair(*self._pairs)
+        return rows_of(self._found, None)(*self._pairs)
 
     def bends(self) -> list[float]:
         """Where the worst pairs bend, or another one is the worst."""
@@ -150,22 +154,27 @@ class ComposedProgram:
         return steps.add("distributions", [], {**self._run, "inputs": some}, self._concluded)
 
 
+def has_many_outputs(what: Machine | Mechanism) -> bool:
+    """Whether parts of it are multiplied, if it has any."""
+    if not isinstance(what, Machine):
+        return False
+    return prod(len(own) for _, own in what.outputs) > MANY_OUTPUTS
+
+
 class ComposedParts:
     """A program of many outputs that is run: losses of its independent parts are multiplied.
 
     Args:
-        pipeline: What it is a run of, by number.
         delta: That of the question, about; for δ = 0 greatest losses alone count.
     """
 
-    def __init__(self, pipeline: Pipeline, number: int, run: PipelineRun, delta: Fraction) -> None:
-        what, machine = run.what, pipeline.runs[number][0].what
-        assert isinstance(what, ProgramAt) and isinstance(machine, Machine)
-        if run.rate is not None or prod(len(own) for _, own in machine.outputs) <= MANY_OUTPUTS:
+    def __init__(self, pipeline: Pipeline, run: ComposedRun, delta: Fraction) -> None:
+        machine, eps = machine_at(run)
+        if run.rate is not None or not has_many_outputs(machine):
             raise NoCertificate("the program is looked at as a whole")
         proof, steps = Proof(machine, None), ComposedSteps(pipeline)
         self._pure = pure = not delta
-        self._parts = IndependentParts(proof, what.eps, {"run": number})
+        self._parts = IndependentParts(proof, eps, {"run": run.number})
         self._parts.decide(steps, pure)
         self.top = self._parts.top(pure)  # the greatest loss, about: at most that
         pairs: dict[object, Inputs] = {}
@@ -250,9 +259,10 @@ _NAMES: dict[type, str] = {
     catalogue.RenyiStatement: "rdp",
     catalogue.ConcentratedStatement: "zcdp",
 }
+_KINDS = {name: kind for kind, name in _NAMES.items()}
 
 
-def _mechanism_json(mechanism: Mechanism) -> Json:
+def _mechanism_json(mechanism: catalogue.Mechanism) -> Json:
     if type(mechanism) not in _NAMES:
         raise NoCertificate("the kernel does not know what is run")
     name = _NAMES[type(mechanism)]
@@ -266,6 +276,22 @@ def _mechanism_json(mechanism: Mechanism) -> Json:
     return found
 
 
+def _mechanism_of(name: str, values: tuple[Any, ...]) -> catalogue.Mechanism:
+    """Return the mechanism of the catalogue that the kernel calls so."""
+    whole = ("values", "sensitivity") if name not in ("Lap", "Gauss") else ()
+    fields = zip(FIELDS[name], [values] if name == "rdp" else values, strict=True)
+    found: catalogue.Mechanism = _KINDS[name](
+        **{field: int(value) if field in whole else value for field, value in fields}
+    )
+    return found
+
+
+def mechanisms_of(what: Mechanism) -> list[tuple[catalogue.Mechanism, int]]:
+    """Return what is one mechanism to the kernel, each so often."""
+    runs = what.values if what.name == "divergences" else [(what.name, what.values, 1)]
+    return [(_mechanism_of(name, values), times) for name, values, times in runs]
+
+
 _PLACES = 64  # losses at which deltas are bounded, from 0 on
 _FARTHEST = 1 << 8
 _CLOSE = 1 << 20  # of the greatest loss, where there is one: 1 / `_CLOSE`
@@ -274,31 +300,22 @@ _LIKELY = Fraction(1, 1000)
 """A delta; the pair that is run is the worst at most losses where deltas are larger."""
 
 
-def program_of(
-    pipeline: Pipeline, number: int, run: PipelineRun, options: Options, bits: int, margin: Fraction
-) -> Composed:
-    """Look at what a program does that is run; arguments are those of `ComposedProgram`."""
-    assert isinstance(run.what, ProgramAt)
-    if run.what.program.real_outputs:
-        return ComposedNumbers(pipeline, number, run.what.eps, options, margin)
-    return ComposedProgram(pipeline, number, run, options, bits, margin)
+def machine_at(run: ComposedRun) -> tuple[Machine, Fraction]:
+    """Return a program that is run, and its eps."""
+    assert isinstance(run.what, Machine) and run.eps is not None
+    return run.what, run.eps
 
 
 class ComposedNumbers:
     """A program with real outputs that is run.
 
     Args:
-        pipeline: What it is a run of, by number.
-        eps: Where the program runs.
         tiny: A delta that does not matter; 0 if all do.
     """
 
-    def __init__(
-        self, pipeline: Pipeline, number: int, eps: Fraction, options: Options, tiny: Fraction
-    ) -> None:
-        machine = pipeline.runs[number][0].what
-        assert isinstance(machine, Machine)
-        self._number, self._eps = number, eps
+    def __init__(self, run: ComposedRun, tiny: Fraction) -> None:
+        machine, eps = machine_at(run)
+        self._number, self._eps = run.number, eps
         self._fewest = self._bits = max(ceil(-log2(tiny)) + 8, 24)
         self._graph = Graph()
         self._known = cache(partial(published, Run(machine, Signs.at(eps), self._graph)))

@@ -25,6 +25,7 @@ class ComposedGoal(Record):
     delta: Fraction
     gap: Fraction  # how far the claimed δ is from the least one, about; 0 if nobody knows
     step: float | None  # of a grid on which that was found, about; None if none was used
+    pure: bool = False  # whether greatest losses, added, are enough
 
     @property
     def claim(self) -> dict[str, Json]:

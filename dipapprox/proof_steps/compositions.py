@@ -16,25 +16,26 @@ from fractions import Fraction
 from itertools import chain
 from math import ceil, exp, log, log2
 
-from dipapprox.composition import mechanisms as catalogue
 from dipapprox.composition.divergences import Statement
-from dipapprox.data_classes import replace
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.balls import precision, to_ball, upper_at
 from dipapprox.kernel.compositions import read_pipeline
 from dipapprox.kernel.errors import NotProved
+from dipapprox.kernel.machine import Machine
 from dipapprox.kernel.mechanisms import Mechanism, Pair, sampled
 from dipapprox.kernel.proofs import MOST_EPS_PRV
 from dipapprox.limits import check_limits
 from dipapprox.numerics.simplest import simplest
 from dipapprox.privacy.compositions import pipeline as composed
-from dipapprox.privacy.compositions.pipeline import ComposedProof, PipelineRun, ProgramAt
-from dipapprox.privacy.run import Options
+from dipapprox.privacy.compositions.pipeline import ComposedProof
 from dipapprox.proof_steps.composed_runs import (
     Composed,
+    ComposedNumbers,
     ComposedParts,
     ComposedProgram,
-    program_of,
+    ComposedRun,
+    has_many_outputs,
+    mechanisms_of,
     run_json,
 )
 from dipapprox.proof_steps.composed_steps import ComposedGoal, ComposedSteps, grid_json, promising
@@ -77,36 +78,28 @@ _Attempt = tuple[ComposedSteps, Sequence[int], int]
 class PipelineProofs:
     """Proofs about one pipeline, whose programs are looked at once."""
 
-    def __init__(self, pipeline: composed.Pipeline, options: Options) -> None:
-        self._options = options
-        normal, others, stated = (list[PipelineRun]() for _ in range(3))
-        for run in pipeline.runs:
-            whole = run.rate is None
-            is_normal = whole and isinstance(run.what, catalogue.Gaussian)
-            is_stated = whole and isinstance(run.what, Statement)
-            (normal if is_normal else stated if is_stated else others).append(run)
-        # To the kernel they are one, whatever its scale; so are statements without programs.
-        self._statements: dict[int, list[tuple[Statement, int]]] = {
-            number: [(run.what, 1)]
-            for number, run in enumerate([*others, *stated])
-            if isinstance(run.what, Statement)
-        }
-        if stated and not any(isinstance(run.what, ProgramAt) for run in others):
-            self._statements[len(others)] = [
-                (run.what, run.times) for run in stated if isinstance(run.what, Statement)
-            ]
-            stated = [replace(stated[0], times=1)]
-        self._runs = [*others, *stated, *(replace(run, times=1) for run in normal[:1])]
-        self._total = sum(run.times for run in self._runs)
+    def __init__(self, pipeline: composed.Pipeline) -> None:
         runs: list[Json] = [run_json(run) for run in pipeline.runs]
         self.json: dict[str, Json] = {"adjacency": pipeline.adjacency.value, "runs": runs}
+        self._read = read_by(read_pipeline, self.json, "pipeline")
+        self._runs = ComposedRun.of(self._read)
+        self._total = sum(run.times for run in self._runs)
+        self._catalogue = {
+            run.number: mechanisms_of(run.what)
+            for run in self._runs
+            if isinstance(run.what, Mechanism)
+        }
+        self._statements: dict[int, list[tuple[Statement, int]]] = {}
+        for number, own in self._catalogue.items():
+            stated = [(each, times) for each, times in own if isinstance(each, Statement)]
+            if stated:
+                self._statements[number] = stated
         self._programs: dict[int, Composed] = {}
         self._in_parts: dict[tuple[int, bool], ComposedParts | None] = {}
         self._bits, self._delta = 0, Fraction(0)
-        sampled = any(run.rate is not None for run in pipeline.runs)
+        sampled = any(run.rate is not None for run in self._runs)
         self._directions = (False, True) if sampled else (False,)
         self._last: tuple[bool, _Attempt] | None = None
-        self._read = read_by(read_pipeline, self.json, "pipeline")
 
     def proof(self, goal: ComposedGoal) -> tuple[ComposedProof, float]:
         """Return a proof, whose steps the kernel has replayed, and how long that took."""
@@ -128,8 +121,15 @@ class PipelineProofs:
 
     def _attempts(self, goal: ComposedGoal, gap: Fraction) -> Iterator[_Attempt]:
         """Yield what may do, finer and finer."""
+        if goal.pure or not goal.delta:
+            self._delta = Fraction(0)
+            try:
+                yield self._pure(goal)
+            except NoCertificate:
+                if not goal.delta:
+                    raise
+            self._delta = goal.delta
         if not goal.delta:
-            yield self._pure(goal)
             return
         if self.is_one:
             yield self._once(goal, gap)
@@ -141,6 +141,19 @@ class PipelineProofs:
         if program is not None:
             steps_of = {finer: program.aligned(step) for finer, step in steps_of.items()}
             steps_of = {k: s for k, s in steps_of.items() if k == 1 or self._adaptive(s) == closely}
+        # Pairs that are chosen as it goes cost much work.
+        for chosen in dict.fromkeys((None, closely)):
+            yield from self._on_grids(goal, gap, steps_of, chosen)
+
+    def _on_grids(
+        self, goal: ComposedGoal, gap: Fraction, steps_of: dict[int, Fraction], chosen: int | None
+    ) -> Iterator[_Attempt]:
+        """Yield what may do on finer and finer grids, as long as it comes nearer.
+
+        Args:
+            steps_of: By how many times finer they are.
+            chosen: The run whose pairs are chosen as it goes.
+        """
         waiting = [k for k, step in steps_of.items() if k == 1 or step * _MOST_GRID >= 1]
         shown: list[tuple[int, Fraction]] = []
         while waiting:
@@ -156,7 +169,7 @@ class PipelineProofs:
             unit = int(gap * (1 << places)) // (16 * self._total * products)
             steps = ComposedSteps(self._read)
             ends = [
-                self._composed(steps, goal, added, step, places, tiny, (unit, unit))
+                self._composed(steps, goal, added, step, places, tiny, (unit, unit), chosen)
                 for added in self._directions
             ]
             yield steps, ends, places
@@ -167,7 +180,7 @@ class PipelineProofs:
     @property
     def is_one(self) -> bool:
         """Whether all that is run is one mechanism to the kernel, which is known without a grid."""
-        return self._total == 1 and not isinstance(self._runs[0].what, ProgramAt)
+        return self._total == 1 and isinstance(self._runs[0].what, Mechanism)
 
     def _once(self, goal: ComposedGoal, gap: Fraction) -> _Attempt:
         """Look at one run of a mechanism, whose H is needed at one loss alone.
@@ -211,13 +224,14 @@ class PipelineProofs:
         places: int,
         tiny: Fraction,
         cut: tuple[int, int],
+        chosen: int | None,
     ) -> int:
         """Write the steps of all runs for a direction; return the last one."""
         powers, first = [], None
         for number, run in enumerate(self._runs):
             near = self._knots(number, goal.kept, added, step, tiny)
             grid = grid_json(step, Fraction(0), places, near)
-            if number == self._adaptive(step):
+            if number == chosen:
                 first = self._chosen(steps, goal, number, added, grid)
             else:
                 powers.append((self._one(steps, goal.kept, number, added, grid), run.times))
@@ -291,7 +305,7 @@ class PipelineProofs:
             fields["orders"] = [number_json(each) for each in told]
         premises = [] if program is None else program.known(steps, kept, fields)
         match run.what:
-            case catalogue.ExponentialMechanism(eps) if not (kept or loss is None or loss >= eps):
+            case Mechanism("exponential_mechanism", [eps]) if not kept and loss and loss < eps:
                 # Without a sample, of all pairs this one's H is largest there.
                 fields["orders"] = [number_json((eps + loss) / 2)]
         return steps.add("losses", premises, fields)
@@ -300,6 +314,9 @@ class PipelineProofs:
 
     def _pure(self, goal: ComposedGoal) -> _Attempt:
         """The greatest losses add up: only the greatest one of each run is kept."""
+        for run in self._runs if goal.delta else ():
+            if has_many_outputs(run.what) and self._parts(run.number) is None:
+                raise NoCertificate("the greatest loss of a program of many outputs takes long")
         tops = [self._top(number) for number in range(len(self._runs))]
         known = [top for top in tops if top is not None]
         if len(known) < len(tops):
@@ -359,13 +376,12 @@ class PipelineProofs:
             orders: Sequence[Fraction] = ()
             if number in self._statements:
                 orders = told_above(self._statements[number], _ABOUT)
-            what = self._read.runs[number][0].what
-            assert isinstance(what, Mechanism)
-            pair = what.pair(orders)
+            assert isinstance(run.what, Mechanism)
+            pair = run.what.pair(orders)
         return sampled(pair, None if run.rate is None else (run.rate, added))
 
     @staticmethod
-    def _inner(run: PipelineRun, added: bool, loss: Fraction) -> Fraction:
+    def _inner(run: ComposedRun, added: bool, loss: Fraction) -> Fraction:
         """About the loss of what is sampled, where that of the sample is one."""
         if run.rate is None:
             return loss
@@ -377,18 +393,20 @@ class PipelineProofs:
         run, key = self._runs[number], (number, not self._delta)
         if key not in self._in_parts:
             self._in_parts[key] = None
-            if isinstance(run.what, ProgramAt):
+            if isinstance(run.what, Machine):
                 with suppress(NoCertificate, NotProved):
-                    self._in_parts[key] = ComposedParts(self._read, number, run, self._delta)
+                    self._in_parts[key] = ComposedParts(self._read, run, self._delta)
         return self._in_parts[key]
 
     def _program(self, number: int) -> Composed | None:
         run = self._runs[number]
         if self._parts(number) is not None:
             return None
-        if isinstance(run.what, ProgramAt) and number not in self._programs:
-            self._programs[number] = program_of(
-                self._read, number, run, self._options, self._bits, self._margin
+        if isinstance(run.what, Machine) and number not in self._programs:
+            self._programs[number] = (
+                ComposedNumbers(run, self._margin)
+                if run.what.reals
+                else ComposedProgram(self._read, run, self._bits, self._margin)
             )
         return self._programs.get(number)
 
@@ -403,8 +421,9 @@ class PipelineProofs:
             bends: list[float] | None = None
             if program is not None:
                 bends = program.bends()
-            elif number not in self._statements and not isinstance(run.what, ProgramAt):
-                bends = bends_of_mechanism(run.what)
+            elif number not in self._statements and number in self._catalogue:
+                ((mechanism, _),) = self._catalogue[number]
+                bends = bends_of_mechanism(mechanism)
             pair, finite = self._pair(number, added), bends is not None and not added
             least = int(tiny * (1 << _SEARCH_BITS))
             infinite = pair.most(_FAR) if finite else to_ball(0)

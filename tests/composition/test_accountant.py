@@ -25,7 +25,7 @@ from dipapprox.composition.accountant import Composition, CompositionAnswer
 from dipapprox.composition.adaptive import Masses, Stage, adaptive_profile, bounded_range, grid_size
 from dipapprox.composition.catalogue import MOST_LOSSES, Outcomes, group_sizes, outcomes_of
 from dipapprox.composition.grid import GridStep
-from dipapprox.composition.losses import deltas
+from dipapprox.composition.losses import BoundSide, deltas
 from dipapprox.composition.mechanisms import (
     Adjacency,
     ApproximateStatement,
@@ -45,7 +45,7 @@ from dipapprox.composition.pair_products import CellLosses, losses_of_cells, sla
 from dipapprox.composition.powers import LossGrid
 from dipapprox.composition.powers import product as power_product
 from dipapprox.composition.product_measures import ProductMeasures
-from dipapprox.composition.products import RepeatedRun
+from dipapprox.composition.products import RepeatedRun, factors_of
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Event, Marginal, Part
 from dipapprox.laws.distribution import Distribution
@@ -180,6 +180,18 @@ def test_noise_of_the_census() -> None:
     ]
     rounded = reduce(lambda whole, one: whole.compose(one), ones).get_epsilon_for_delta(1e-10)
     assert low <= rounded < high + 0.015  # each of 14 losses is rounded up by 0.001 at most
+
+
+def test_great_costs_are_known_from_below() -> None:
+    """Q masses are 2^-360 at losses of 250."""
+    runs, grid = (
+        [RepeatedRun(Gaussian(F(1), F(2)), 1000)],
+        LossGrid(GridStep(F(1, 50)), F(1, 2**50)),
+    )
+    ((losses, times),) = factors_of(runs, grid, [BoundSide.BELOW], added=False)[BoundSide.BELOW]
+    (least,) = deltas(losses, [F(200)])
+    true = norm.sf((200 - 125) / 250**0.5) - exp(200 + norm.logsf((200 + 125) / 250**0.5))
+    assert times == 1 and 0.5 * true < least < true
 
 
 def test_mass_at_infinity_is_there_from_below_too() -> None:

@@ -11,7 +11,9 @@ from scipy.stats import laplace, norm
 
 import dipapprox
 from dipapprox import Options, parse
+from dipapprox.kernel.compositions import read_pipeline
 from dipapprox.kernel.errors import NotProved
+from dipapprox.kernel.machine import Machine
 from dipapprox.kernel.replay import replay
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import number_json
@@ -19,7 +21,9 @@ from kernel.machines import judged
 from kernel.small import CLAMPED, program_of
 from tests.cases import check_answers, refuses, text_of
 
-ONE = "input q in 0..1\noutput y in real\nadjacent linf 1\ny <- Lap(q, 1 / eps)"
+PLAIN = "input q in 0..1\noutput y in real\nadjacent linf 1\ny <- Lap(q, 1 / eps)"
+COIN = "\nc <- choose { 0 : 1/2, 1 : 1/2 }"
+ONE = PLAIN.replace("real\n", "real\noutput c in {0, 1}\n") + COIN  # no mechanism, but as private
 TWO = text_of("kernel/composed_numbers-two")
 GAUSS = ONE.replace("Lap", "3 - 2 * Gauss")
 
@@ -151,3 +155,39 @@ def test_answers_about_numbers_have_proofs() -> None:
     low, high = map(float, (found.delta_enclosure.lower, found.delta_enclosure.upper))
     assert low <= twice(0.5) <= high
     assert high - low < 1e-4
+
+
+SEVERAL = "input q[2] in 0..1\noutput y[2] in real\nadjacent linf 1\n"
+NOISE: dict[str, tuple[str, object]] = {
+    "one number": (PLAIN, ("Lap", (1, 1))),
+    "scaled": (PLAIN.replace("Lap(q", "3 - 2 * Lap(5 * q"), ("Lap", (1, Fraction(1, 5)))),
+    "gauss": (
+        SEVERAL + "y[1] <- Gauss(2 * q[1], 3)\ny[2] <- 2 * Gauss(q[2] + q[1], 1 / eps)",
+        ("Gauss", (1, 1 / (Fraction(4, 9) + 4))),
+    ),
+    "real input": (PLAIN.replace("in 0..1", "in real 0..3"), ("Lap", (1, 1))),
+    "two laplace": (SEVERAL + "y[1] <- Lap(q[1], 1)\ny[2] <- Lap(q[2], 1)", None),
+    "both": (SEVERAL + "y[1] <- Lap(q[1], 1)\ny[2] <- Gauss(q[2], 1)", None),
+    "a coin": (ONE, None),
+    "a label": (PLAIN + "\nif y > 0 then y <- 0 end", None),
+    "scales differ": (PLAIN + "\nif q = 1 then y <- Lap(0, 3) end", None),
+    "told apart": (PLAIN.replace("y <- Lap(q, 1 / eps)", "y <- q"), None),
+    "nothing told": (PLAIN.replace("Lap(q", "Lap(0"), None),
+}
+
+
+@pytest.mark.parametrize("name", NOISE)
+def test_machines_that_publish_noise_and_nothing_else_are_mechanisms(name) -> None:
+    text, wanted = NOISE[name]
+    what = machine_json(program_of(text))
+    run = {"what": {"machine": what, "eps": 1}, "subsample": "1/2", "times": 2}
+    ((change, times),) = read_pipeline({"adjacency": "add/remove", "runs": [run]}).runs
+    found = None if isinstance(change.what, Machine) else (change.what.name, change.what.values)
+    assert found == wanted and times == 2
+
+
+def test_proofs_about_noise_keep_the_digits() -> None:
+    runs: list[Any] = [{"program": parse(NOISE["gauss"][0]), "eps": 1, "times": 3}]
+    found = dipapprox.compose(runs, options=Options(proved=True)).delta("1/2")
+    bounds, true = found.delta_enclosure, gauss(0.5, sqrt(3 * (4 / 9 + 4)))
+    assert bounds.width < 1e-11 and abs(float(bounds.upper) - true) < 1e-9

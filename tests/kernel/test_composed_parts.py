@@ -76,7 +76,7 @@ def proof(kinds: list[Rows], norm: str, kept: bool, eps_prv: Any, delta: Any) ->
     """What is written of runs."""
     runs = [{"program": program(kinds, norm), "eps": 1, "times": TIMES}]
     goal = ComposedGoal(kept, Fraction(eps_prv), Fraction(delta), Fraction(0), None)
-    found, _ = PipelineProofs(dipapprox.compose(runs).pipeline, Options()).proof(goal)
+    found, _ = PipelineProofs(dipapprox.compose(runs).pipeline).proof(goal)
     assert any("parts" in str(step) for step in found.steps)
     assert replay(found.pipeline, found.claim, found.steps)
     return found

@@ -186,7 +186,7 @@ def test_a_machine_without_adjacent_inputs_does_not_hide_what_else_is_run() -> N
 
 def _written(runs: list[dict[str, object]], goal: ComposedGoal) -> list[Judgement]:
     """What the kernel concludes from the first proof that is written, step by step."""
-    proof, _ = PipelineProofs(dipapprox.compose(runs).pipeline, Options()).proof(goal)
+    proof, _ = PipelineProofs(dipapprox.compose(runs).pipeline).proof(goal)
     told: list[Judgement] = []
     replay(proof.pipeline, proof.claim, proof.steps, lambda number, said: told.append(said))
     return told

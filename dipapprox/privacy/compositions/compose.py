@@ -69,6 +69,7 @@ _SHARES = (Fraction(1, 4), Fraction(1, 2**8), Fraction(1, 2**16), Fraction(1, 2*
 
 _WIDTHS = tuple(Fraction(1, 2**k) for k in (4, 10, 16, 22))
 _MOST_EXACT_RUNS = 128
+_FEW_RUNS = 16  # of which the greatest losses may be a narrower bound
 _MOST_RATIOS = 1024  # of exact profiles
 _EXACT_BITS = 256
 _EXACT_WIDTH = Fraction(1, 2**100)  # of the interval of an exact δ, as a share of it
@@ -76,7 +77,7 @@ _LEAST_GAIN = 0.1  # by which an interval with a lower end gets narrower, else a
 _MOST_VAIN = 2  # vain steps in a row after which pairs of programs get no finer
 _NEARLY = "{} is nearly the least one: it lies in the narrowest interval"
 _UNKNOWN = Extended(UNIT.lower, UNIT.upper)
-_DELTA, _LOSSES = "the least δ", "greatest losses, added"
+_DELTA, LOSSES = "the least δ", "greatest losses, added"
 _EXPORT_ACCURACY = Fraction(1, 10**12)
 
 
@@ -123,6 +124,9 @@ class Composed:
             accuracy, lambda each: each.epsilon(delta, width, self._progress)
         )
         least = Extended(Fraction(0), None) if found is None else found.bounds[0]
+        if found is not None and self.pipeline.times <= _FEW_RUNS:
+            pure = self._pure(begun, width).eps_prv_enclosure
+            least = least.meet(Extended.at_most(pure.upper if pure else None, LOSSES), COST)
         told = self._answer(begun, found, reason)
         return replace(told, delta=delta, eps_prv_enclosure=least)
 
@@ -158,7 +162,7 @@ class Composed:
         if not told.lower and told.upper:
             pure = self._pure(begun, DEFAULT_WIDTH).eps_prv_enclosure
             if pure is not None and pure.upper is not None and pure.upper <= eps_prv:
-                told, reason = Extended.of(Enclosure.exact(0), _LOSSES), None
+                told, reason = Extended.of(Enclosure.exact(0), LOSSES), None
         return replace(self._answer(begun, found, reason, told), eps_prv=eps_prv)
 
     @sound_arithmetic()
@@ -266,7 +270,7 @@ class Composed:
         """
         least = Extended(Fraction(0), None)
         with EarlyEnd() as end, limited(self._options.limits):
-            least = Extended(Fraction(0), Fraction(0), _LOSSES, _LOSSES)
+            least = Extended(Fraction(0), Fraction(0), LOSSES, LOSSES)
             for run in self.pipeline.runs:
                 own = self._greatest_loss(run, width / (2 * self.pipeline.times))
                 least = least.plus(own, run.times)
