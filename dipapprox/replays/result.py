@@ -267,5 +267,6 @@ def program_of(json: object) -> dict[str, str]:
 def _step(step: Mapping[str, Any], judgement: Judgement, before: int) -> ReplayedStep:
     """Say what a step concluded, and why; there were so many before its proof."""
     premises = tuple(before + (-each - 1 if each < 0 else each) for each in step["from"])
-    theorem = (named(RULES[step["rule"]][0]).__doc__ or "").partition("\n\n    Step:")[0]
-    return ReplayedStep(step["rule"], premises, " ".join(theorem.split()), words_of(judgement))
+    # Docstrings have no indentation from Python 3.13 on.
+    theorem, *_ = " ".join((named(RULES[step["rule"]][0]).__doc__ or "").split()).split(" Step: ")
+    return ReplayedStep(step["rule"], premises, theorem, words_of(judgement))
