@@ -271,7 +271,7 @@ def thresholds_of(
     sides: list[_Side] = []
     for state in instantiator.admitted(input, every):
         outline = instantiator.outline(state)
-        own = _own_cuts(states, instantiator.scales, outline, numbers)
+        own = own_cuts(states, instantiator.scales, outline, numbers)
         if own is None:
             return None
         sides.append((outline.output, own))
@@ -312,7 +312,7 @@ _Side = tuple[int, list[tuple[int, LinearForm, bool]]]
 """An output, and of every guard its sample, the cut, and whether the sample lies below it."""
 
 
-def _own_cuts(
+def own_cuts(
     states: FinalStates,
     scales: Sequence[Fraction],
     outline: Outline,

@@ -46,6 +46,7 @@ from dipapprox.arithmetic.extended import BY_ENCLOSURES, GivenBy
 from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached
 from dipapprox.events.symmetry import CellSymmetry
+from dipapprox.numerics.powers import logarithm
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.boxes.bounds import PairRegion, SetChoice, Taken
 from dipapprox.pairs.boxes.cells import (
@@ -63,10 +64,18 @@ from dipapprox.pairs.boxes.cells import (
     sides,
 )
 from dipapprox.pairs.boxes.corners import CORNERS, LARGEST_FACTOR, CornerSearch
+from dipapprox.pairs.boxes.dearest import PURE, PureBudget, least_pure_budget
 from dipapprox.pairs.boxes.models import OutputModels
 from dipapprox.pairs.boxes.movement import DerivativeSigns, OutOfReach, is_free, with_ends
 from dipapprox.pairs.boxes.one_by_one import OneByOne, one_by_one
-from dipapprox.pairs.boxes.search import BoxSearch, BoxSearchResult, SetSearch, candidates, corners
+from dipapprox.pairs.boxes.search import (
+    BoxSearch,
+    BoxSearchResult,
+    Exact,
+    SetSearch,
+    candidates,
+    corners,
+)
 from dipapprox.pairs.divergence import Factor, Search, divergence
 from dipapprox.pairs.maximum import Maximum, Together
 from dipapprox.pairs.selections import Pair
@@ -118,7 +127,7 @@ class RealPairs(Together):
         cells = states.program.inputs
         self._free = frozenset(k for k, cell in enumerate(cells) if is_free(cell))
         states, self._moved = with_ends(states, eps)
-        self._program = states.program
+        self._program, self._states, self._eps = states.program, states, eps
         self._source = source
         self._roots = pairs_of(states.program)
         self._refutable = False
@@ -129,6 +138,7 @@ class RealPairs(Together):
             self._models = OutputModels(states, eps, source)
         except OutOfReach as reached:
             self.obstacle = reached.reason
+        self._pure: tuple[PureBudget | None] | None = None
         self._used: dict[str, None] = {LIMITS: None} if self._moved else {}
         self._regions: list[PairRegion] = []
         self._corners: OneByOne | None = None
@@ -140,6 +150,8 @@ class RealPairs(Together):
 
     @property
     def name(self) -> str:
+        if PURE in self._used and not (self.known and self.known.sets):
+            return PURE
         if CORNERS in self._used:
             return f"{self._source.name} + {CORNERS}"
         forms = () if self._models is None else (self._models.forms,)
@@ -148,6 +160,8 @@ class RealPairs(Together):
     @property
     def _by(self) -> GivenBy:
         """A pair gives the lower end; sets of pairs give the upper one."""
+        if PURE in self._used and not (self.known and self.known.sets):
+            return BY_ENCLOSURES[0], PURE
         return BY_ENCLOSURES[0], CORNERS if CORNERS in self._used else "boxes of pairs"
 
     @property
@@ -202,6 +216,8 @@ class RealPairs(Together):
 
         ways = exact, factor
         search = SetSearch(*ways, next(iter(self._roots), None))
+        if self._delta_asked == 0 and (told := self._by_budget(factor, exact, bits)) is not None:
+            return told
         if self._models is None:
             pass
         elif self._corners is not None and factor.lower <= LARGEST_FACTOR:
@@ -225,6 +241,31 @@ class RealPairs(Together):
                 raise
             ended = reached.reason
         return replace(search.found(), ended=ended)
+
+    def pure_budget(self, enough: Fraction | None = None) -> PureBudget | None:
+        """What is needed for δ = 0, if the theorem covers it; `enough` is known to be."""
+        if self._pure is None and not self._moved:
+            self._pure = (least_pure_budget(self._states, self._eps, self._roots, enough),)
+            if self._pure[0] is not None:
+                self._used[PURE] = None
+        return self._pure[0] if self._pure else None
+
+    def _by_budget(self, factor: Factor, exact: Exact, bits: int) -> BoxSearchResult | None:
+        """Say whether δ is 0 by what is known of the least ε_prv for that; None if that is open."""
+        known = self.pure_budget()
+        if known is None or factor.upper is None or known.pair is None:
+            return None
+        budget = known.told.enclosure()
+        if budget.upper <= logarithm(factor.lower, bits).lower:
+            return BoxSearchResult(Enclosure.exact(0), known.pair, None, 0)
+        delta = Enclosure.exact(0)
+        if logarithm(factor.upper, bits).upper < budget.lower:
+            delta = exact(known.pair)
+        return (
+            BoxSearchResult(Enclosure(delta.lower, UNIT.upper), known.pair, None, 0)
+            if delta.lower
+            else None
+        )
 
     def _farther(self) -> Iterator[Pair]:
         """Yield pairs beyond the ends of inputs without bounds."""

@@ -33,7 +33,7 @@ from dipapprox.privacy import exact_pairs
 from dipapprox.privacy.details import POSSIBLE, PairsBounds
 from dipapprox.privacy.profiles import curve as curves
 from dipapprox.privacy.profiles import renyi as renyi
-from dipapprox.privacy.profiles.curve import BUDGET, least_eps_prv
+from dipapprox.privacy.profiles.curve import BUDGET, LEAST, least_eps_prv
 from dipapprox.privacy.profiles.profile_result import (
     REAL_WIDTH,
     AtDelta,
@@ -160,6 +160,13 @@ class Profiler:
                 in_closed_form=self._setting.options.compares_exactly,
             )
         known = Extended.at_most(None if delta else self._enough, BUDGET)
+        boxes = self._subject.boxes
+        least = None if boxes is None or delta else boxes.pure_budget(known.upper)
+        if least is not None:
+            told = least.told.meet(known, LEAST)
+            if told.is_within(width) and told.lower is not None:
+                factor = eps_prv_factor(told.lower, FACTOR_BITS).lower
+                return PairsBounds(told, least.pair, 0, (least.output,), factor)
         with self._subject.claiming(delta):
             found = least_eps_prv(self.maxima, self.details, delta, width, known, claimed)
         if found.told.infinite or found.told.upper is not None or listed is None:

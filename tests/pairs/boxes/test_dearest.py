@@ -1,0 +1,104 @@
+"""The least pure budget for real inputs, beside what scipy says of the same distributions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import product
+from math import log
+
+import pytest
+from scipy.optimize import minimize_scalar
+from scipy.stats import gumbel_r, laplace, logistic, norm
+
+import dipapprox
+
+LAWS = {"Lap": laplace, "Gauss": norm, "Gumbel": gumbel_r, "Logistic": logistic}
+_NEAR = Fraction(1, 10**6)
+
+
+def asked(inputs: str, labels: int, adjacency: str, *parts: tuple[str, str, str, tuple[int, ...]]):
+    """A program that tells for every part between which cuts its number lies."""
+    lines = [inputs, f"output out[{len(parts)}] in 0..{labels}", f"adjacent {adjacency}"]
+    for number, (family, mean, scale, cuts) in enumerate(parts, 1):
+        lines += [f"x{number} <- {family}({mean}, {scale} / eps)", f"out[{number}] <- 0"]
+        for label, cut in enumerate(cuts, 1):
+            lines += [f"if x{number} > {cut} then", f"out[{number}] <- {label}", "end"]
+    return dipapprox.parse("\n".join(lines))
+
+
+def shared(first: Callable[[float], float], second: Callable[[float], float]) -> float:
+    """The largest first(t) + second(1 - t)."""
+    found = minimize_scalar(
+        lambda t: -first(t) - second(1 - t), bounds=(0, 1), options={"xatol": 1e-12}
+    )
+    return max(-found.fun, first(1) + second(0), first(0) + second(1))
+
+
+def moved(name: str, scale: float, cut: float, up: bool) -> Callable[[float], float]:
+    """What a number about 0 that is moved up by t, or about 1 and moved down, loses by a tail."""
+    law = LAWS[name]
+    if up:
+        return lambda t: law.logsf((cut - t) / scale) - law.logsf(cut / scale)
+    return lambda t: law.logcdf((cut - 1 + t) / scale) - law.logcdf((cut - 1) / scale)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("Lap", "Gumbel"), ("Logistic", "Lap"), ("Gauss", "Gauss"), ("Gumbel", "Logistic")],
+)
+def test_a_radius_is_shared_by_independent_parts(first: str, second: str) -> None:
+    """The theorem of concave needs: with l1 the place on the line between two ends counts."""
+    program = asked(
+        "input q[2] in real 0..1", 1, "l1 1",
+        (first, "q[1]", "1", (1,)), (second, "q[2]", "3/2", (1,)),
+    )  # fmt: skip
+    truth = max(
+        shared(moved(first, 1, 1, up), moved(second, 1.5, 1, also))
+        for up, also in product((True, False), repeat=2)
+    )
+    found = dipapprox.profile(program, eps=1, delta=0)
+    least = found.eps_prv_enclosure
+    assert found.reason is None
+    assert least.lower is not None
+    assert least.upper is not None
+    assert float(least.lower) <= truth + 1e-9
+    assert truth <= float(least.upper) + 1e-9
+    assert least.upper - least.lower <= _NEAR
+    for eps_prv, answer in ((least.upper + _NEAR, "DP"), (least.lower - _NEAR, "Not_DP")):
+        assert dipapprox.verify(program, eps=1, eps_prv=eps_prv, delta=0).answer.value == answer
+
+
+def test_far_tails_tell_apart() -> None:
+    """Probabilities of e^-200 and less: bounds of differences in doubles say nothing of them."""
+    program = asked(
+        "input q[2] in real 0..10", 2, "linf 1/2",
+        ("Gauss", "q[1]", "1/2", (0, 2)), ("Logistic", "q[2]", "1", (-1,)),
+    )  # fmt: skip
+    truth = norm.logcdf(-19) - norm.logcdf(-20) + logistic.logcdf(-10.5) - logistic.logcdf(-11)
+    least = dipapprox.profile(program, eps=1, delta=0).eps_prv_enclosure
+    assert float(least) == pytest.approx(truth, rel=1e-9)
+    assert least.is_within(_NEAR)
+
+
+def test_an_interval_far_away() -> None:
+    """Two tails are one output: its states are log-concave, it is not."""
+    program = dipapprox.parse(
+        "input q in real 0..10\noutput out in {0, 1}\nadjacent l1 1\nx <- Gauss(q, 1/2/eps)\n"
+        "out <- 0\nif x > 1 then\nif x <= 3/2 then\nout <- 1\nend\nend"
+    )
+    within = [norm.logcdf((1.5 - q) * 4) + log(1 - norm.cdf((1 - q) * 4) / norm.cdf((1.5 - q) * 4))
+              for q in (9, 10)]  # fmt: skip
+    least = dipapprox.profile(program, eps=2, delta=0).eps_prv_enclosure
+    assert float(least) == pytest.approx(within[0] - within[1], rel=1e-9)
+
+
+def test_one_input_in_two_parts() -> None:
+    """Signs of moves that disagree are gone through; the ends of the range are told by the sum."""
+    program = asked(
+        "input q[2] in real 0..2", 1, "linf 1",
+        ("Logistic", "q[1] + q[2]", "1", (-1,)), ("Gauss", "q[2]", "2", (1,)),
+    )  # fmt: skip
+    truth = logistic.logcdf(-3) - logistic.logcdf(-5) + norm.logcdf(0) - norm.logcdf(-0.5)
+    least = dipapprox.profile(program, eps=1, delta=0).eps_prv_enclosure
+    assert float(least) == pytest.approx(truth, rel=1e-9)
