@@ -35,11 +35,12 @@ from numpy.typing import NDArray
 
 from dipapprox.arithmetic.rounding import Array
 from dipapprox.data_classes import Record, replace
-from dipapprox.events.instantiate import Instantiator, Outline
+from dipapprox.events.instantiate import Instantiator
 from dipapprox.language.core import Input
 from dipapprox.language.domains import AllReals
 from dipapprox.laws.family import RealFamily
-from dipapprox.linear.form import LinearForm, Symbol
+from dipapprox.linear.form import LinearForm
+from dipapprox.numerics.log_concave import own_cuts
 from dipapprox.semantics.state import FinalStates
 
 _MOST_CELLS = 256  # tuples of cells
@@ -310,25 +311,6 @@ def _share(row: Sequence[Fraction], leading: Sequence[Fraction]) -> Fraction:
 
 _Side = tuple[int, list[tuple[int, LinearForm, bool]]]
 """An output, and of every guard its sample, the cut, and whether the sample lies below it."""
-
-
-def own_cuts(
-    states: FinalStates,
-    scales: Sequence[Fraction],
-    outline: Outline,
-    numbers: Mapping[Symbol, Fraction],
-) -> list[tuple[int, LinearForm, bool]] | None:
-    """Return those of every guard; None if some guard compares several samples."""
-    found = []
-    for guard in outline.guards:
-        if len(guard.samples()) != 1:
-            return None
-        (local,) = guard.samples()
-        number, weight = outline.samples[local], guard.coefficient(local)
-        rest = guard - LinearForm.symbol(local).scaled(weight)
-        cut = -(rest.scaled(1 / weight) + states.samples[number].mean).scaled(1 / scales[number])
-        found.append((number, cut.at(numbers), weight > 0))
-    return found
 
 
 def _owners(
