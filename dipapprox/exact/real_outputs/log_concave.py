@@ -37,7 +37,7 @@ Downwards all is mirrored.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from math import inf
 
@@ -237,11 +237,18 @@ class MovedSum(Record):
     @property
     def supremum(self) -> ExponentialRatio | None:
         """That of the quotient if there is no end; None if it is infinite."""
-        turned = [law.affine(Fraction(self.move > 0 or -1), Fraction(0)) for law in self.laws]
-        rates = [1 / law.scale for law in turned if law.real.tail is not None]
-        if not rates:
-            return None
-        return ExponentialRatio(ExponentialPolynomial.monomial(1, 0, min(rates) * abs(self.move)))
+        rate = _rate(self.laws, _sign(self.move))
+        return None if rate is None else _exponential(rate * abs(self.move))
+
+
+def _rate(laws: Iterable[Distribution], side: int) -> Fraction | None:
+    """How fast a sum falls far out on a side; None if it is steep."""
+    tails = [LogConcave(law, 0).tail(side) for law in laws]
+    return min((tail[2] for tail in tails if tail is not None), default=None)
+
+
+def _exponential(rate: Fraction) -> ExponentialRatio:
+    return ExponentialRatio(ExponentialPolynomial.monomial(1, 0, rate))
 
 
 def moved_sum(first: Line, second: Line) -> MovedSum | CutSum | None:
@@ -356,37 +363,29 @@ class CutSum(Record):
         self, first: Line, second: Line, masses: Masses
     ) -> ExponentialRatio | CutQuotient | None:
         """The supremum of the quotient; None if it is infinite."""
-        rate, side = self.rate, _sign(self.move)
-        own = LogConcave(self.law, 0).tail(side)
-        if self.interval[side > 0] is None and (rate is None or (own and own[2] <= rate)):
-            if own is None:
-                return None
-            return ExponentialRatio(ExponentialPolynomial.monomial(1, 0, own[2] * abs(self.move)))
+        side = _sign(self.move)
+        rate, own = _rate(self.others, side), _rate([self.law], side)
+        if self.interval[side > 0] is None and (rate is None or (own and own <= rate)):
+            return None if own is None else _exponential(own * abs(self.move))
         return CutQuotient(self, [sure(masses(line, FEW_BITS)) for line in (first, second)])
-
-    @property
-    def rate(self) -> Fraction | None:
-        """How fast t falls where x moves to; None if it is steep."""
-        tails = [LogConcave(law, 0).tail(_sign(self.move)) for law in self.others]
-        return min((tail[2] for tail in tails if tail is not None), default=None)
 
     def bounds(self) -> tuple[arb, arb] | None:
         """Bound the supremum at the present precision, from below if that is known."""
-        side, rate, end = _sign(self.move), self.rate, self.interval[self.move > 0]
-        laws = [replace(self.law, mean=self.law.mean + by) for by in (self.move, _NONE)]
-        known = rate is None
+        side, end = _sign(self.move), self.interval[self.move > 0]
+        rate = _rate(self.others, side)
+        laws = [self.law.affine(_ONE, by) for by in (self.move, _NONE)]
         if rate is not None and self.law.family.is_normal and None in self.interval:
             by = side * rate * self.law.scale**2
             (place,) = (each for each in self.interval if each is not None)
             above = 1 if self.interval[1] is None else -1
-            tilted = [LogConcave(replace(law, mean=law.mean + by), above) for law in laws]
+            tilted = [LogConcave(law.affine(_ONE, by), above) for law in laws]
             own, other = (each.at(place, place)[0] for each in tilted)
             found = own / other * to_ball(rate * abs(self.move)).exp()
             return found, found
         if end is None:
             return None
         own, other = (LogConcave(law, 0).at(end, end - side)[0] for law in laws)
-        return (own / other if known else arb(0)), own / other
+        return (own / other if rate is None else arb(0)), own / other
 
 
 class CutQuotient:
