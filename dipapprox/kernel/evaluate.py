@@ -133,6 +133,10 @@ def _spaces(
             found.added.add(data[0])
             samples[number] += 1
             found.samples = max(found.samples, samples[number])
+    for number, used in parts.items():
+        for part in used if graph.nodes[number].kind != "running" else ():
+            if graph.is_law(part):
+                leaves[top(part)].outer.add(graph.nodes[part].data[0])
     made = {}
     for grid, own in leaves.items():
         space = named("grid.Lattice") if graph.discrete[grid] else named("panels.Panels")

@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import accumulate
 from math import ceil, floor, isqrt
@@ -72,20 +72,23 @@ class Leaves:
     bounds: set[Fraction]  # of restrictions
     added: set[Law]  # those of samples, with the mean 0, that are added to others
     samples: int = 0  # how many are added to one at most
+    # Laws of densities that are not only integrated, up to t or from t on: what others are beyond
+    # the grid is known, and multiplied by next to nothing.
+    outer: set[Law] = field(default_factory=set)
 
     def span(self, eps: Fraction, bits: int) -> tuple[Fraction, Fraction]:
-        """Return from where to where laws, and about sums, have all but 2^-bits of their mass.
+        """Return from where to where those, and about sums, have all but 2^-bits of their mass.
 
         All means are in between. Spreads add up as squares.
         """
         reaches = [max(law.reach(eps, bits)) for law in self.added]
         further = max(reaches, default=Fraction(0)) * Fraction(isqrt(16 * self.samples) + 1, 4)
-        ends = [
-            (law.mean - left, law.mean + right)
-            for law in self.laws
-            for left, right in [law.reach(eps, bits)]
-        ]
-        return min(left for left, _ in ends) - further, max(right for _, right in ends) + further
+        lefts, rights = ([law.mean for law in self.laws] for _ in range(2))
+        for law in self.outer or self.laws:
+            left, right = law.reach(eps, bits)
+            lefts.append(law.mean - left - further)
+            rights.append(law.mean + right + further)
+        return min(lefts), max(rights)
 
 
 def ends_of_panels(leaves: Leaves, eps: Fraction, accuracy: Accuracy) -> list[Fraction]:
@@ -136,13 +139,14 @@ ZERO = arb(0)
 
 
 class Tail(NamedTuple):
-    """A function beyond the grid, on one side: balls whose upper ends are not below what they are.
+    """A function beyond the grid, on one side."""
 
-    So what is known of f holds of its restrictions, and of f - g, too.
-    """
+    values: arb  # its upper end bounds f there
+    whole: arb  # encloses its integral there, or the sum; not finite where that is not known
 
-    values: arb  # bounds f there
-    whole: arb  # bounds its integral there, or the sum; not finite where that is not known
+    def part(self) -> Tail:
+        """Return what is known of functions between 0 and f."""
+        return Tail(self.values, between(ZERO, self.whole))
 
 
 Way = tuple[arb, arb, arb, arb]
@@ -177,14 +181,15 @@ def mixed(terms: Iterable[tuple[arb, Sampled]]) -> Sampled:
 
 def rise(upper: Sampled, lower: Sampled) -> Sampled:
     """Return upper - lower, where 0 <= lower <= upper on the line."""
-    return Sampled(list(map(sub, upper.cells, lower.cells)), upper.left, upper.right)
+    cells = list(map(sub, upper.cells, lower.cells))
+    return Sampled(cells, upper.left.part(), upper.right.part())
 
 
 def _product(a: Tail, b: Tail) -> Tail:
     """The integral of a * b is at most that of a, times the largest value of b."""
     ways = (a.whole * b.values, b.whole * a.values)
     whole = min(filter(arb.is_finite, ways), key=arb.upper, default=arb.pos_inf())
-    return Tail(a.values * b.values, whole)
+    return Tail(a.values * b.values, whole).part()
 
 
 class Space(ABC):
@@ -231,7 +236,7 @@ class Space(ABC):
 
     def restrict(self, f: Sampled, lower: Fraction | None, upper: Fraction | None) -> Sampled:
         """Return f between two constants, 0 elsewhere; those on the grid are ends of cells."""
-        count, left, right = len(f.cells), f.left, f.right
+        count, left, right = len(f.cells), f.left.part(), f.right.part()
         first, last = 0, count
         if lower is not None:
             first, side = self.place(lower, False)
@@ -248,7 +253,7 @@ class Space(ABC):
         near, far = (f.left, f.right) if from_left else (f.right, f.left)
         if not near.whole.is_finite():
             raise NotProved("an integral is not bounded")
-        reached = between(ZERO, near.whole).nonnegative_part()
+        reached = near.whole.nonnegative_part()
         cells, wholes = list(f.cells), self.wholes(f.cells)
         for place in range(len(cells)) if from_left else reversed(range(len(cells))):
             cells[place] = self.partial(place, cells[place], from_left) + reached
@@ -259,7 +264,7 @@ class Space(ABC):
 
     def total(self, f: Sampled) -> arb:
         """Enclose the integral of f over everything."""
-        found = self.gathered(f.cells) + between(ZERO, f.left.whole + f.right.whole)
+        found = self.gathered(f.cells) + f.left.whole + f.right.whole
         if not found.is_finite():
             raise NotProved("an integral is not bounded")
         return found.nonnegative_part()
@@ -280,7 +285,7 @@ class Space(ABC):
         for place, (whole, own) in enumerate(zip(self.wholes(f.cells), ways, strict=True)):
             lefts, rights = lefts + whole * own[1], rights + whole * own[3]
             cells[place] += between(ZERO, left.whole * own[0] + right.whole * own[2])
-        return Sampled(cells, Tail(highest, lefts), Tail(highest, rights))
+        return Sampled(cells, Tail(highest, lefts).part(), Tail(highest, rights).part())
 
 
 class Lattice(Space):

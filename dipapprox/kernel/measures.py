@@ -154,13 +154,15 @@ def _line(bound: Bound) -> Form:
 def _absorbed(graph: Graph, component: Component, kept: frozenset[Atom]) -> tuple[Component, Near]:
     """Integrate out unused samples with one inequality each, until none is left; return sides, too.
 
-    Whole laws come first: their integrals are known, and shared by many states.
+    Whole laws come first, the last of them before others: their integrals are known, and shared by
+    many states.
     """
     found: Component | None = component
     while found is not None:
         component, found = found, None
         sides = _sides(component)
-        for atom, function in sorted(component.functions, key=lambda own: not graph.is_law(own[1])):
+        last = component.functions[::-1]
+        for atom, function in sorted(last, key=lambda own: not graph.is_law(own[1])):
             near = sides[atom]
             if atom not in kept and near is not None and found is None:
                 found = _without_one(graph, component, atom, function, near)
