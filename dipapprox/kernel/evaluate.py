@@ -119,6 +119,7 @@ def _spaces(
             *functions, _, _ = parts[number]
             for one, other in zip(functions[::2], functions[1::2], strict=True):
                 parent[top(one)] = top(other)
+    outer = {part for n, own in parts.items() if graph.nodes[n].kind != "running" for part in own}
     leaves: dict[Node, Leaves] = {}
     samples: dict[Node, int] = {}
     for number in parent:
@@ -127,16 +128,13 @@ def _spaces(
         samples[number] = max((samples.get(part, 0) for part in parts[number]), default=0)
         if kind == "density":
             found.laws.add(data[0])
+            found.outer |= {data[0]} if number in outer else set()
         elif kind == "restrict":
             found.bounds.update(bound for bound in data if bound is not None)
         elif kind == "convolved":
             found.added.add(data[0])
             samples[number] += 1
             found.samples = max(found.samples, samples[number])
-    for number, used in parts.items():
-        for part in used if graph.nodes[number].kind != "running" else ():
-            if graph.is_law(part):
-                leaves[top(part)].outer.add(graph.nodes[part].data[0])
     made = {}
     for grid, own in leaves.items():
         space = named("grid.Lattice") if graph.discrete[grid] else named("panels.Panels")

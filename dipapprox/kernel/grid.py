@@ -72,8 +72,7 @@ class Leaves:
     bounds: set[Fraction]  # of restrictions
     added: set[Law]  # those of samples, with the mean 0, that are added to others
     samples: int = 0  # how many are added to one at most
-    # Laws of densities that are not only integrated, up to t or from t on: what others are beyond
-    # the grid is known, and multiplied by next to nothing.
+    # Those not only integrated, up to t or from t on: beyond the grid others are known.
     outer: set[Law] = field(default_factory=set)
 
     def span(self, eps: Fraction, bits: int) -> tuple[Fraction, Fraction]:
@@ -181,8 +180,7 @@ def mixed(terms: Iterable[tuple[arb, Sampled]]) -> Sampled:
 
 def rise(upper: Sampled, lower: Sampled) -> Sampled:
     """Return upper - lower, where 0 <= lower <= upper on the line."""
-    cells = list(map(sub, upper.cells, lower.cells))
-    return Sampled(cells, upper.left.part(), upper.right.part())
+    return Sampled(list(map(sub, upper.cells, lower.cells)), upper.left.part(), upper.right.part())
 
 
 def _product(a: Tail, b: Tail) -> Tail:

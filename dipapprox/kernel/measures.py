@@ -154,8 +154,7 @@ def _line(bound: Bound) -> Form:
 def _absorbed(graph: Graph, component: Component, kept: frozenset[Atom]) -> tuple[Component, Near]:
     """Integrate out unused samples with one inequality each, until none is left; return sides, too.
 
-    Whole laws come first, the last of them before others: their integrals are known, and shared by
-    many states.
+    Whole laws come first, the last ones before others: many states share their integrals.
     """
     found: Component | None = component
     while found is not None:

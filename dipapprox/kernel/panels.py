@@ -168,7 +168,6 @@ class Panels(Space):
         ]
 
     def gathered(self, cells: Sequence[arb_poly]) -> arb:
-        # Integrals are linear: one of a sum.
         return whole(sum(map(mul, cells, self.halves), self.nothing))
 
     def place(self, bound: Fraction, is_upper: bool) -> tuple[int, int]:
