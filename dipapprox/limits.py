@@ -211,9 +211,9 @@ def peak_memory() -> int:
     What Linux has for `getrusage` begins with the peak of the process that started this one.
     """
     with suppress(OSError):
-        status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
-        for line in status.splitlines():
-            if line.startswith("VmHWM:"):
+        # Bytes: a codec would be imported in the middle of whatever asks.
+        for line in Path("/proc/self/status").read_bytes().splitlines():
+            if line.startswith(b"VmHWM:"):
                 return int(line.split()[1]) // 2**10
     used: int = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return used * _BYTES_PER_UNIT // 2**20

@@ -215,7 +215,7 @@ def _memory(case: Case) -> int:
     """The address space that a case may use, in bytes; the same, whatever ran before."""
     used = 0
     try:
-        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
+        pages = Path("/proc/self/statm").read_bytes().split()[0]
         used = int(pages) * resource.getpagesize()
     except OSError:  # it cannot be told
         pass
