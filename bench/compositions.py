@@ -22,6 +22,7 @@ from dipapprox.limits import Limits
 from dipapprox.privacy.compositions.compose import Composed
 from dipapprox.privacy.compositions.pipeline import Pipeline, PipelineRun, ProgramAt
 from dipapprox.privacy.run import Options
+from dipapprox.questions.pipelines import read_pipeline
 
 _HERE, _THERE = "compose", "dp_accounting"
 
@@ -31,21 +32,20 @@ _DEFAULT_STEP = 1e-4
 
 @dataclass(frozen=True, slots=True)
 class RunsCase:
-    """Gaussian noise on samples, or a program, run many times.
+    """Many runs, and an interval of the least ε of all of them.
 
     Attributes:
-        times: How often.
-        sigma: Of the noise; None for the sparse vector program of N = 5 at eps 1/2.
-        rate: Of the sample.
+        what: What tables call the runs.
+        pipeline: They.
         delta: For which the least ε is looked for.
         width: Of its interval.
         goal: Most seconds.
-        slower: Most times as long as dp_accounting at the same step; None: it is not run.
+        slower: Most times as long as dp_accounting at the same step; None: it is not run. For runs
+            of one Gaussian mechanism.
     """
 
-    times: int
-    sigma: Fraction | None
-    rate: Fraction
+    what: str
+    pipeline: Pipeline
     delta: Fraction
     width: Fraction
     goal: float
@@ -54,35 +54,44 @@ class RunsCase:
     @property
     def name(self) -> str:
         """What tables call it."""
-        sample = "" if self.rate == 1 else f", rate {self.rate}"
-        what = "svt_gauss, N = 5" if self.sigma is None else f"Gaussian, σ = {self.sigma}{sample}"
-        return f"{self.times} × {what}, width {float(self.width):g}"
+        return f"{self.what}, width {float(self.width):g}"
 
-    @property
-    def pipeline(self) -> Pipeline:
-        """The runs."""
-        if self.sigma is None:
-            program = load(BUNDLED / "svt_gauss.dpg", {"N": Fraction(5)})
-            one = PipelineRun(ProgramAt(program, Fraction(1, 2)), program.name, self.times)
-        else:
-            noise = Gaussian(Fraction(1), self.sigma)
-            rate = None if self.rate == 1 else self.rate
-            one = PipelineRun(noise, "gaussian", self.times, rate)
-        return Pipeline((one,), Adjacency.ADD_REMOVE)
+
+def gaussian_runs(times: int, sigma: int, rate: Fraction | None = None) -> tuple[str, Pipeline]:
+    """Return runs of Gaussian noise, on samples of a rate or on everything, and their words."""
+    one = PipelineRun(Gaussian(Fraction(1), Fraction(sigma)), "gaussian", times, rate)
+    sample = "" if rate is None else f", rate {rate}"
+    what = f"{times} × Gaussian, σ = {sigma}{sample}"
+    return what, Pipeline((one,), Adjacency.ADD_REMOVE)
+
+
+def sparse_vector_runs() -> tuple[str, Pipeline]:
+    """Return runs of the sparse vector program of N = 5 at eps 1/2, and their words."""
+    program = load(BUNDLED / "svt_gauss.dpg", {"N": Fraction(5)})
+    one = PipelineRun(ProgramAt(program, Fraction(1, 2)), program.name, 100)
+    return "100 × svt_gauss, N = 5", Pipeline((one,), Adjacency.ADD_REMOVE)
+
+
+def census_runs() -> tuple[str, Pipeline]:
+    """Return the noise of the 2020 Census' redistricting data, and its words."""
+    return "2020 Census, 130 × DGauss", read_pipeline(BUNDLED / "pipelines" / "census_2020.toml")
 
 
 def many_runs() -> tuple[RunsCase, ...]:
     """Return what is measured."""
-    one, delta = Fraction(1), Fraction(1, 10**5)
-    sample = Fraction(1, 100)
+    delta, rare = Fraction(1, 10**5), Fraction(1, 10**6)
+    percent, thousandth = Fraction(1, 100), Fraction(1, 1000)
+    sampled = gaussian_runs(1000, 1, percent)
+    rarely = gaussian_runs(10**5, 1, Fraction(1, 10**4))
     return (
-        RunsCase(100, Fraction(10), one, delta, Fraction(1, 1000), 1.0, slower=5.0),
-        RunsCase(1000, Fraction(40), one, delta, Fraction(1, 1000), 1.0, slower=5.0),
-        RunsCase(1000, one, sample, delta, Fraction(1, 10**4), 3.0, slower=5.0),
-        RunsCase(1000, one, sample, delta, Fraction(1, 10**6), 30.0),
-        RunsCase(10**5, one, Fraction(1, 10**4), Fraction(1, 10**6), Fraction(1, 1000), 5.0),
-        RunsCase(10**6, Fraction(2000), one, delta, Fraction(1, 100), 10.0),
-        RunsCase(100, None, one, Fraction(1, 10**6), Fraction(1, 100), 2.0),
+        RunsCase(*gaussian_runs(100, 10), delta, thousandth, 1.0, slower=5.0),
+        RunsCase(*gaussian_runs(1000, 40), delta, thousandth, 1.0, slower=5.0),
+        RunsCase(*sampled, delta, Fraction(1, 10**4), 3.0, slower=5.0),
+        RunsCase(*sampled, delta, rare, 30.0),
+        RunsCase(*rarely, rare, thousandth, 5.0),
+        RunsCase(*gaussian_runs(10**6, 2000), delta, percent, 10.0),
+        RunsCase(*sparse_vector_runs(), rare, percent, 2.0),
+        RunsCase(*census_runs(), Fraction(1, 10**10), thousandth, 60.0),
     )
 
 
@@ -100,15 +109,16 @@ def measure_runs(case: RunsCase, programs: Path, patience: Patience) -> Row:
             raise NoAnswer(answer.reason)
 
     contestants: dict[str, Callable[[float], None]] = {_HERE: here}
-    if case.slower is not None and case.sigma is not None:
-        sigma = float(case.sigma)
+    (run, *others) = pipeline.runs
+    if case.slower is not None and isinstance(run.what, Gaussian) and not others:
+        sigma, rate, times = float(run.what.sigma or 0), float(run.rate or 1), run.times
         step = _DEFAULT_STEP if grid is None else float(grid.step.loss(1))
 
         def there(cap: float) -> None:
             one = pld.from_gaussian_mechanism(
-                sigma, sampling_prob=float(case.rate), value_discretization_interval=step
+                sigma, sampling_prob=rate, value_discretization_interval=step
             )
-            one.self_compose(case.times).get_epsilon_for_delta(float(case.delta))
+            one.self_compose(times).get_epsilon_for_delta(float(case.delta))
 
         contestants[_THERE] = there
     timings = side_by_side(contestants, patience)

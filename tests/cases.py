@@ -51,8 +51,9 @@ def refuses(
 
 
 def text_of(name: str) -> str:
-    """Read programs/<name>.dpg, or tests/corpus/programs/<name>.dpg."""
-    paths = (folder / f"{name}.dpg" for folder in FOLDERS)
+    """Read programs/<name>.dpg, or tests/corpus/programs/<name>.dpg; with an ending, that file."""
+    file = name if Path(name).suffix else f"{name}.dpg"
+    paths = (folder / file for folder in FOLDERS)
     return next(path for path in paths if path.exists()).read_text(encoding="utf-8")
 
 
