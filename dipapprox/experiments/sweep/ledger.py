@@ -8,17 +8,22 @@ at a time may hold the file.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Self, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
 
+from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError, complaint
+
+if TYPE_CHECKING:
+    import fcntl
+else:  # who reads results needs no locks, and Windows has none
+    fcntl = Deferred("fcntl")
 
 FORMAT = 1  # of the lines; in the heading
 _NUMBER = r"^-?[0-9]+(/0*[1-9][0-9]*|(\.[0-9]+)?(e-?[0-9]{1,4})?)$|^inf$"

@@ -64,7 +64,8 @@ class PureBudget(Record):
 def least_pure_budget(
     states: FinalStates, eps: Fraction, roots: Sequence[PairSet], enough: Fraction | None = None
 ) -> PureBudget | None:
-    """Bound the least pure budget of some sets of pairs, `enough` being known to be one.
+    """Bound the least pure budget of some sets of pairs; where `enough` is known to be one, that
+    need not be found anew.
 
     None if the theorem does not cover it, or too much would be needed.
     """
@@ -105,15 +106,15 @@ class _Search:
 
     @property
     def _most(self) -> Fraction:
-        upper = max(self._best, self._open[0].upper)
-        return upper if self._enough is None else min(upper, self._enough)
+        return max(self._best, self._open[0].upper)
 
     def run(self, roots: Sequence[PairSet]) -> PureBudget:
         for root, states in product(roots, self._logs.outputs):
             for pairs in self._ends(root, states):
                 self._look(pairs, states, None)
         for _ in range(_MOST_SETS):
-            if self._most <= self._best + self._near:
+            most = self._most if self._enough is None else min(self._most, self._enough)
+            if most <= self._best + self._near:
                 break
             part = heappop(self._open)
             if part.near is not None:
