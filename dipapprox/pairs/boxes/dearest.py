@@ -129,9 +129,12 @@ class _Search:
         return PureBudget(told, self._pair, self._output)
 
     def _ends(self, root: PairSet, states: Sequence[int]) -> Iterator[PairSet]:
-        """Yield the parts of a set where an output may need most, by the lemma."""
+        """Yield the parts of a set where an output may need most, by the lemma.
+
+        It is about inputs that differ in real ones alone: others move parts, too, and their ends.
+        """
         rows = self._logs.rows[states[0]] if len(states) == 1 else None
-        if rows is None:
+        if rows is None or root.first != root.second:
             yield root
             return
         sided = [dict.fromkeys(filter(None, sides(polygon))) for polygon in root.polygons]

@@ -102,3 +102,16 @@ def test_one_input_in_two_parts() -> None:
     truth = logistic.logcdf(-3) - logistic.logcdf(-5) + norm.logcdf(0) - norm.logcdf(-0.5)
     least = dipapprox.profile(program, eps=1, delta=0).eps_prv_enclosure
     assert float(least) == pytest.approx(truth, rel=1e-9)
+
+
+def test_finite_inputs_move_parts_and_their_ends() -> None:
+    """The lemma is about real inputs alone: with these the needed pair lies elsewhere."""
+    inputs = "input q in real 0..1\ninput k in 0..1"
+    for mean, cut in (("q + 5 * k", "0"), ("q", "-5 * k")):
+        program = asked(inputs, 1, "l0 1", ("Gauss", mean, "1", (cut,)))
+        truth = norm.logcdf(-1) - norm.logcdf(-6)
+        found = dipapprox.profile(program, eps=1, delta=0).eps_prv_enclosure
+        assert found.lower - _NEAR <= truth <= found.upper + _NEAR
+        for eps_prv, answer in ((truth - 1e-3, "NOT_DP"), (truth + 1e-3, "DP")):
+            claim = dipapprox.verify(program, eps=1, eps_prv=Fraction(eps_prv), delta=0)
+            assert claim.answer is dipapprox.Answer[answer]
