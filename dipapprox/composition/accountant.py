@@ -29,7 +29,7 @@ and in closed form.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import ceil
 
@@ -278,14 +278,16 @@ class _Search:
 
     def run(self) -> CompositionAnswer:
         symmetric = all(is_symmetric(run.mechanism) for run in self._runs)
-        found = dict.fromkeys((False,) if symmetric else (False, True), self._start)
+        # What is known of the greater one bounds both from above alone.
+        start = tuple(Extended.at_most(each.upper, each.most_by) for each in self._start)
+        found = dict.fromkeys((False,) if symmetric else (False, True), start)
         step, used, idle = self._first, None, 0
         while True:
-            before = greatest_of(found.values())
+            before = self._greatest(found)
             grid = self._grid(step, before)
             with EarlyEnd() as end:
                 for added, known in found.items():
-                    if matters(known, greatest_of(found.values())):
+                    if matters(known, self._greatest(found)):
                         now = self._bounds(replace(grid, steepness=self._steepness[added]), added)
                         self._done += 1
                         self._progress(self._done, None)
@@ -293,7 +295,7 @@ class _Search:
                             old.meet(new, COST) for old, new in zip(known, now, strict=True)
                         )
                 used = grid
-            after = greatest_of(found.values())
+            after = self._greatest(found)
             if all(each.is_within(self._width) for each in after):
                 return CompositionAnswer(after, used, self._atoms, None)
             if end.reason is not None:
@@ -320,6 +322,11 @@ class _Search:
                 )
                 parts = self._parts(step, after, steepness, hurry=hurry)
                 step = refined(self._mechanisms, step, parts)
+
+    def _greatest(self, found: Mapping[bool, Sequence[Extended]]) -> tuple[Extended, ...]:
+        """Return what is known of the greater of two directions."""
+        greatest = greatest_of(found.values())
+        return tuple(old.meet(new, COST) for old, new in zip(self._start, greatest, strict=True))
 
     def _is_told(self, step: GridStep, known: Sequence[Extended]) -> bool:
         """Whether what the grid costs is next to nothing of how wide intervals are (`_parts`)."""

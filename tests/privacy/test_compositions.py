@@ -595,3 +595,9 @@ def test_outputs_that_hardly_come_are_not_merged_with_others() -> None:
         for k, c in enumerate(p)
     )
     assert delta == pytest.approx(0.0993, abs=1e-8) and three.upper - three.lower < F(1, 10**6)
+
+
+def test_numbers_that_inputs_do_not_change_cost_nothing() -> None:
+    program = "input q in 0..1\noutput y in real\nadjacent all\ny <- Gauss(0, 1 / eps)\n"
+    run = {"program": dipapprox.parse(program), "eps": 1, "times": 2}
+    assert dipapprox.compose([run]).epsilon("1e-5").eps_prv_enclosure.upper <= Fraction(1, 10**7)

@@ -23,6 +23,7 @@ from itertools import count, product
 from math import prod
 from typing import cast
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.extended import BY_ENCLOSURES, Extended
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import LimitReached
@@ -61,24 +62,12 @@ class PureBudget(Record):
     output: int  # that tells the pair apart
 
 
-def least_pure_budget(
-    states: FinalStates, eps: Fraction, roots: Sequence[PairSet], enough: Fraction | None = None
-) -> PureBudget | None:
-    """Bound the least pure budget of some sets of pairs; where `enough` is known to be one, that
-    need not be found anew.
-
-    None if the theorem does not cover it, or too much would be needed.
-    """
+def pure_search(states: FinalStates, eps: Fraction, roots: Sequence[PairSet]) -> PureSearch | None:
+    """Return what bounds the least pure budget of some sets of pairs; None if the theorem does not
+    cover the program."""
     cells = states.program.inputs
     logs = logarithms(states, eps, [cells[place].name for place in real_places(cells)])
-    if logs is None:
-        return None
-    try:
-        with at_most(_STEPS):
-            return _Search(logs, enough).run(roots)
-    except LimitReached:
-        check_limits()
-        return None
+    return None if logs is None else PureSearch(logs, roots)
 
 
 class _Open(Record, eq=False):
@@ -93,40 +82,78 @@ class _Open(Record, eq=False):
         return (-self.upper, self.number) < (-other.upper, other.number)
 
 
-class _Search:
-    def __init__(self, logs: Logarithms, enough: Fraction | None) -> None:
-        self._logs, self._enough = logs, enough
+class PureSearch:
+    """Bounds of the least pure budget, narrower and narrower."""
+
+    def __init__(self, logs: Logarithms, roots: Sequence[PairSet]) -> None:
+        self._logs = logs
         self._best, self._pair, self._output = Fraction(0), cast(Pair | None, None), 0
         self._order = count()
         self._open: list[_Open] = []
+        self._unseen = (
+            (pairs, own)
+            for root, own in product(roots, logs.outputs)
+            for pairs in self._ends(root, own)
+        )
+        self._is_seen, self._sets, self._ended = False, 0, False
 
     @property
     def _near(self) -> Fraction:
         return _NEAR * max(self._best, Fraction(1))
 
     @property
-    def _most(self) -> Fraction:
-        return max(self._best, self._open[0].upper)
+    def _most(self) -> Fraction | None:
+        """A bound from above; None if not all pairs were looked at."""
+        if not self._is_seen:
+            return None
+        return max(self._best, self._open[0].upper) if self._open else self._best
 
-    def run(self, roots: Sequence[PairSet]) -> PureBudget:
-        for root, states in product(roots, self._logs.outputs):
-            for pairs in self._ends(root, states):
-                self._look(pairs, states, None)
-        for _ in range(_MOST_SETS):
-            most = self._most if self._enough is None else min(self._most, self._enough)
-            if most <= self._best + self._near:
-                break
-            part = heappop(self._open)
-            if part.near is not None:
-                self._sharpen(part, part.near)
-                continue
-            polygons = part.pairs.polygons
-            axis = max(range(len(polygons)), key=lambda k: _width(polygons[k]))
-            for half in cut(polygons[axis], *middle(polygons[axis])):
-                own = (*polygons[:axis], half, *polygons[axis + 1 :])
-                self._look(replace(part.pairs, polygons=own), part.states, part.upper)
-        told = Extended(self._best, self._most, BY_ENCLOSURES[0], PURE)
+    def bounds(self, asked: Enclosure | None = None) -> PureBudget | None:
+        """Bound it as narrowly as can be, or until it is told from a number; None if too much would
+        be needed."""
+        try:
+            with at_most(_STEPS):
+                while not self._ended and not self._is_told(asked):
+                    self._go_on()
+        except LimitReached:
+            self._ended, self._is_seen = True, False  # what was being divided is lost
+            check_limits()
+        most = self._most
+        if most is None and self._ended:
+            return None
+        told = Extended(self._best, most, BY_ENCLOSURES[0], PURE)
         return PureBudget(told, self._pair, self._output)
+
+    def _is_told(self, asked: Enclosure | None) -> bool:
+        most = self._most
+        if most is not None and most <= self._best + self._near:
+            return True
+        if asked is None:
+            return False
+        return self._best > asked.upper or (most is not None and most <= asked.lower)
+
+    def _go_on(self) -> None:
+        """Look at a set of pairs, or divide one."""
+        if not self._is_seen:
+            fresh = next(self._unseen, None)
+            if fresh is None:
+                self._is_seen = True
+            else:
+                self._look(*fresh, None)
+            return
+        self._sets += 1
+        if self._sets > _MOST_SETS:
+            self._ended = True
+            return
+        part = heappop(self._open)
+        if part.near is not None:
+            self._sharpen(part, part.near)
+            return
+        polygons = part.pairs.polygons
+        axis = max(range(len(polygons)), key=lambda k: _width(polygons[k]))
+        for half in cut(polygons[axis], *middle(polygons[axis])):
+            own = (*polygons[:axis], half, *polygons[axis + 1 :])
+            self._look(replace(part.pairs, polygons=own), part.states, part.upper)
 
     def _ends(self, root: PairSet, states: Sequence[int]) -> Iterator[PairSet]:
         """Yield the parts of a set where an output may need most, by the lemma.

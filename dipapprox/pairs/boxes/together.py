@@ -36,7 +36,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from itertools import product
 
 import numpy as np
@@ -64,7 +64,7 @@ from dipapprox.pairs.boxes.cells import (
     sides,
 )
 from dipapprox.pairs.boxes.corners import CORNERS, LARGEST_FACTOR, CornerSearch
-from dipapprox.pairs.boxes.dearest import PURE, PureBudget, least_pure_budget
+from dipapprox.pairs.boxes.dearest import PURE, PureBudget, PureSearch, pure_search
 from dipapprox.pairs.boxes.models import OutputModels
 from dipapprox.pairs.boxes.movement import DerivativeSigns, OutOfReach, is_free, with_ends
 from dipapprox.pairs.boxes.one_by_one import OneByOne, one_by_one
@@ -138,7 +138,6 @@ class RealPairs(Together):
             self._models = OutputModels(states, eps, source)
         except OutOfReach as reached:
             self.obstacle = reached.reason
-        self._pure: tuple[PureBudget | None] | None = None
         self._used: dict[str, None] = {LIMITS: None} if self._moved else {}
         self._regions: list[PairRegion] = []
         self._corners: OneByOne | None = None
@@ -242,24 +241,31 @@ class RealPairs(Together):
             ended = reached.reason
         return replace(search.found(), ended=ended)
 
-    def pure_budget(self, enough: Fraction | None = None) -> PureBudget | None:
-        """What is needed for δ = 0, if the theorem covers it; `enough` is known to be."""
-        if self._pure is None and not self._moved:
-            self._pure = (least_pure_budget(self._states, self._eps, self._roots, enough),)
-            if self._pure[0] is not None:
-                self._used[PURE] = None
-        return self._pure[0] if self._pure else None
+    @cached_property
+    def _pure(self) -> PureSearch | None:
+        return None if self._moved else pure_search(self._states, self._eps, self._roots)
+
+    def pure_budget(self, asked: Enclosure | None = None) -> PureBudget | None:
+        """What is needed for δ = 0, or whether it is more than asked; None if that is not known."""
+        found = None if self._pure is None else self._pure.bounds(asked)
+        if found is not None:
+            self._used[PURE] = None
+        return found
 
     def _by_budget(self, factor: Factor, exact: Exact, bits: int) -> BoxSearchResult | None:
         """Say whether δ is 0 by what is known of the least ε_prv for that; None if that is open."""
-        known = self.pure_budget()
-        if known is None or factor.upper is None or known.pair is None:
+        if factor.upper is None:
             return None
-        budget = known.told.enclosure()
-        if budget.upper <= logarithm(factor.lower, bits).lower:
+        ends = (logarithm(end, bits) for end in (factor.lower, factor.upper))
+        low, high = (each.lower if k == 0 else each.upper for k, each in enumerate(ends))
+        known = self.pure_budget(Enclosure(low, high))
+        if known is None or known.pair is None:
+            return None
+        told = known.told
+        if told.upper is not None and told.upper <= low:
             return BoxSearchResult(Enclosure.exact(0), known.pair, None, 0)
         delta = Enclosure.exact(0)
-        if logarithm(factor.upper, bits).upper < budget.lower:
+        if told.lower is not None and high < told.lower:
             delta = exact(known.pair)
         return (
             BoxSearchResult(Enclosure(delta.lower, UNIT.upper), known.pair, None, 0)

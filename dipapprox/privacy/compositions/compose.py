@@ -38,7 +38,7 @@ from dipapprox.composition.mechanisms import (
     Subsampled,
 )
 from dipapprox.data_classes import replace
-from dipapprox.errors import BrokenInvariant, EarlyEnd, NoCertificate, UserError
+from dipapprox.errors import INTERRUPTED, BrokenInvariant, EarlyEnd, NoCertificate, UserError
 from dipapprox.language.domains import exact_rational
 from dipapprox.limits import Progress, at_most, limited, silent
 from dipapprox.pairs.selections import AllPairs
@@ -124,9 +124,12 @@ class Composed:
             accuracy, lambda each: each.epsilon(delta, width, self._progress)
         )
         least = Extended(Fraction(0), None) if found is None else found.bounds[0]
-        if found is not None and self.pipeline.times <= _FEW_RUNS:
-            pure = self._pure(begun, width).eps_prv_enclosure
-            least = least.meet(Extended.at_most(pure.upper if pure else None, LOSSES), COST)
+        open_ = not least.is_within(width) and reason != INTERRUPTED
+        if found is not None and open_ and self.pipeline.times <= _FEW_RUNS:
+            pure = self._pure(begun, width)
+            most = pure.eps_prv_enclosure.upper if pure.eps_prv_enclosure else None
+            least = least.meet(Extended.at_most(most, LOSSES), COST)
+            reason = None if least.is_within(width) else reason or pure.reason
         told = self._answer(begun, found, reason)
         return replace(told, delta=delta, eps_prv_enclosure=least)
 

@@ -213,7 +213,7 @@ class RefinedPairs:
         return {c for k in self._kept for c in (k, self._classes[k].reverse)}
 
     def _widest(self) -> float:
-        return max(gap for gap, _ in self._gaps())
+        return max((gap for gap, _ in self._gaps()), default=0.0)  # inputs may change nothing
 
     def _gaps(self) -> list[tuple[float, Fraction]]:
         """How far bounds are apart between neighbours, about, at most; and where."""
@@ -223,7 +223,7 @@ class RefinedPairs:
     def _look_between(self) -> bool:
         """Look at places where bounds are far apart; False if there are none."""
         gaps = self._gaps()
-        widest = max(gap for gap, _ in gaps)
+        widest = max((gap for gap, _ in gaps), default=0.0)
         new = sorted({x for gap, x in gaps if gap > widest / _NARROWER} - {*self._places})
         if not new or widest <= 0:
             return False

@@ -19,6 +19,7 @@ from contextlib import nullcontext, suppress
 from fractions import Fraction
 from typing import TYPE_CHECKING, assert_never
 
+from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.extended import BY_ENCLOSURES, INFINITE, Extended, GivenBy
 from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.data_classes import replace
@@ -161,7 +162,10 @@ class Profiler:
             )
         known = Extended.at_most(None if delta else self._enough, BUDGET)
         boxes = self._subject.boxes
-        least = None if boxes is None or delta else boxes.pure_budget(known.upper)
+        near = None  # what a budget tells from above need not be found anew
+        if known.upper is not None:
+            near = Enclosure(Fraction(0), known.upper * (1 - Fraction(1, 2**34)))
+        least = None if boxes is None or delta else boxes.pure_budget(near)
         if least is not None:
             told = least.told.meet(known, LEAST)
             if told.is_within(width) and told.lower is not None:
