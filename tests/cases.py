@@ -27,7 +27,11 @@ TESTS = Path(__file__).parent
 GOLDEN = TESTS / "golden"
 FOLDERS = (TESTS.parent / "programs", TESTS / "corpus" / "programs")
 _SAID, _END = "\n-----\n", "=====\n"
-_REFUSAL = re.compile(r"^refuted|^(?!OK|None)[A-Z]\w+: |\b(?:error|limit): |\bUnknown\b", re.M)
+_REFUSAL = re.compile(
+    r"^\s*(?:(?:None|False)$|refuted|Not_DP|NotEnclosed|perhaps|false |(?!OK|None|DP)[A-Z]\w+: )"
+    r"|\b(?:error|limit): |\b(?:Unknown|refused|status [23])\b",
+    re.M,
+)
 Each = TypeVar("Each")
 
 THOROUGH = os.environ.get("DIPAPPROX_TESTS") == "thorough"
@@ -98,8 +102,8 @@ def check_answers(name: str, ask: Callable[[str], str]) -> None:
         assert [
             asked
             for asked, said in wanted.items()
-            if _REFUSAL.search(said) and not _REFUSAL.search(now[asked])
-            if named is None or named not in asked
+            if len(_REFUSAL.findall(said)) > len(_REFUSAL.findall(now[asked]))
+            if not named or named not in asked
         ] == [], "refused before: a false acceptance is no new wording"
         path.write_text("".join(f"{a}{_SAID}{now[a]}{_END}" for a in now), encoding="utf-8")
         return

@@ -15,14 +15,18 @@ from tests.cases import cases, check_answers
     ("refuted; scope: x", "confirmed", True),
     ("BadProof: x", "OK: each of all", True),
     ("OK: each of all", "2", False),
+    ("None", "1/2", True),
+    ("a: Unknown\nb: Unknown", "a: DP\nb: Unknown", True),
+    ("Not_DP: violated", "DP: holds", True),
+    ("  false the least budget", "holds", True),
 )
-@pytest.mark.parametrize("named", [None, "other", "wha"])
+@pytest.mark.parametrize("named", [None, "", "other", "wha"])
 def test_what_was_refused_is_not_accepted_in_silence(
     tmp_path, monkeypatch, before, now, kept, named
 ) -> None:
     monkeypatch.setattr(asked, "GOLDEN", tmp_path)
     monkeypatch.setenv("DIPAPPROX_GOLDEN", "write")
-    if named:
+    if named is not None:
         monkeypatch.setenv("DIPAPPROX_ACCEPTED", named)
     file = tmp_path / "some.txt"
     text = f"what\n-----\n{before}\n=====\n"
