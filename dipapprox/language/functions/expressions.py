@@ -233,7 +233,7 @@ def _formatted(machine: Machine, value: Any, converted: bool, spec: Any) -> Any:
         if converted or isinstance(value, Text) or symbols.is_text(value):
             alike = ("",)
         elif isinstance(value, Symbolic):
-            alike = (1,) if value.compute and not value.fraction else (1, 0.5)
+            alike = (1,) if value.compute and value.kind is int else (1, 0.5)
         try:
             suits = bool(alike) and all(type(format(one, spec)) is str for one in alike)
         except (TypeError, ValueError):

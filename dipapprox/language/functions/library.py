@@ -48,7 +48,14 @@ from dipapprox.language.functions.operators import (
     truth,
     whole,
 )
-from dipapprox.language.functions.symbols import Condition, Quantity, Symbolic, of_numpy
+from dipapprox.language.functions.symbols import (
+    Condition,
+    Quantity,
+    Symbolic,
+    from_key,
+    kind_of_all,
+    of_numpy,
+)
 from dipapprox.language.functions.words import INSTEAD, OWN, REFUSED, unknown
 
 MISSING = type("missing", (), {})  # what the prelude takes for an argument that is not given
@@ -199,8 +206,8 @@ class Ranked:
 
     def __init__(self, machine: Machine, value: Any, by: Any = None) -> None:
         """Hold a value, with its key; `by` makes one."""
-        self.machine, self.value = machine, value
-        self.key = value if by is None else called(machine, by)(value)
+        self.machine, self.value = machine, from_key(value)
+        self.key = self.value if by is None else called(machine, by)(self.value)
 
     def __lt__(self, other: Ranked) -> bool:
         return truth(self.machine, ordered(self.machine, ast.Lt, self.key, other.key))
@@ -329,6 +336,13 @@ def _where(holds: Callable[[Any], bool], message: str, hint: str = "") -> _Taker
     return taken
 
 
+def _typed(machine: Machine, value: Any) -> Any:
+    """Return a known number whose type is known as well."""
+    if kind_of_all(value) is float:
+        raise machine.refusal("a quotient is a float in Python, which is not followed here")
+    return number(machine, value)
+
+
 def _numeral(machine: Machine, value: Any) -> Any:
     if isinstance(value, Text):
         hint = "compute with these themselves"
@@ -358,6 +372,7 @@ TAKEN: dict[str, _Taker] = {
     "ranking": lambda machine, by: by and (lambda each: Ranked(machine, each.value, by)),
     "streams": lambda machine, values: (items(machine, v) for v in items(machine, values)),
     "truths": lambda machine, values: (truth(machine, v) for v in items(machine, values)),
+    "typed": _typed,
     "summand": _where(lambda v: type(v) is not str, "is not added up: ''.join(…) does"),
     "sequence": _where(lambda v: type(v) in _SEQUENCES, "is not read from its end"),
     "sized": _where(lambda v: type(v) in _SIZED, "has no length here"),

@@ -333,6 +333,20 @@ class Machine:
         """Take both ways of a condition as one; return their value, or None if they are not."""
         return None
 
+    # A file computes with known numbers alone, some of which are symbols (`Symbolic.kind`).
+
+    def declares(self, text: str) -> bool:
+        return False
+
+    def is_text(self, quantity: Any) -> bool:
+        return False
+
+    def value_of(self, quantity: Any) -> Any:
+        return quantity.known
+
+    def decide(self, condition: Any) -> bool:
+        return bool(condition.known)
+
     def keep(self, thing: Any) -> None:
         """Note what is going to be changed, for the other branch: see `undo`."""
         if self.kept is not None and id(thing) not in self.kept:

@@ -30,8 +30,8 @@ from dipapprox.language.functions.machine import (
     kind_of,
     plain,
 )
-from dipapprox.language.functions.operators import MOST_BITS, bounded, key, listed, truth
-from dipapprox.language.functions.symbols import Symbolic, of_numpy
+from dipapprox.language.functions.operators import MOST_BITS, bounded, key, listed, number, truth
+from dipapprox.language.functions.symbols import Symbolic, from_key, kind_of_all, of_numpy
 
 OURS: dict[str, Callable[..., Any]] = {}
 """What the prelude cannot say: functions that know what a value is, or whether it is known."""
@@ -91,6 +91,20 @@ def _int(machine: Machine, value: Any, *base: Any) -> Any:
 
 
 @ours
+def _round(machine: Machine, value: Any, digits: int | None) -> Any:
+    found = machine.native(round, number(machine, value), digits)
+    of_float = digits is not None and kind_of_all(value) is float
+    return of_numpy(found, False, float) if of_float else found
+
+
+@ours
+def _fractions__Fraction(machine: Machine, *given: Any) -> Any:
+    if given[1] is not None and kind_of_all(*given) is float:
+        raise machine.refusal("a quotient is a float in Python, and no part of a fraction")
+    return machine.native(Fraction, *(TAKEN["numeral"](machine, each) for each in given))
+
+
+@ours
 def _str(machine: Machine, value: Any) -> Any:
     return machine.native(str, value) if type(value) in SCALARS else Text()
 
@@ -124,7 +138,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
 
 @ours
 def _isinstance(machine: Machine, value: Any, kinds: Any) -> Any:
-    several = kinds if type(kinds) is tuple else (kinds,)
+    value, several = from_key(value), kinds if type(kinds) is tuple else (kinds,)
     names = {getattr(each, "name", "") for each in several}
     if isinstance(value, Symbolic) and names <= {"list", "tuple", "dict", "set"}:
         return False
@@ -183,6 +197,7 @@ def _array(values: Iterable[Any]) -> Array:
 OURS |= {
     "hidden.pow": lambda machine, *given: machine.native(pow, *given),
     "hidden.of_numpy": lambda _, value: of_numpy(value),
+    "hidden.symbol": lambda _, value: of_numpy(value, False) if type(value) is int else value,
     "hidden.array": lambda _, values: _array(values),
 }
 
@@ -204,12 +219,14 @@ def _numpy__clip(machine: Machine, value: Any, low: Any, high: Any) -> Any:
             return machine.call(word("dipapprox.clamp"), each, low, high)
         return min(max(each, low), high)
 
+    kind = kind_of_all(low, high)
+    low, high = number(machine, low), number(machine, high)
     if high < low:
         raise machine.refusal(f"nothing is between {low} and {high}")
     found = _cells(machine, value)
     if found is None:
-        return of_numpy(clipped(*_cells(machine, [value])))
-    return _array(map(clipped, found))
+        return of_numpy(clipped(*_cells(machine, [value])), True, kind)
+    return Array(tuple(of_numpy(clipped(each), True, kind) for each in found))
 
 
 def _cells(machine: Machine, value: Any) -> Any:

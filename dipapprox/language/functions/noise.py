@@ -15,7 +15,7 @@ from dipapprox.data_classes import replace
 from dipapprox.language import ast
 from dipapprox.language.constants import literal
 from dipapprox.language.core import Value
-from dipapprox.language.functions.run import PathRun, cell_name
+from dipapprox.language.functions.run import PathRun, cell_name, kind_of_either
 from dipapprox.language.functions.symbols import (
     Condition,
     Exact,
@@ -25,7 +25,9 @@ from dipapprox.language.functions.symbols import (
     as_number,
     constant,
     exact,
+    from_key,
     is_number,
+    of_numpy,
     running,
     weight,
 )
@@ -118,7 +120,8 @@ def choose(
     call = ast.Choose(written, span=running().here)
     if None in finite:
         raise running().refusal("a choice among values that are not finitely many")
-    return run.drawn(call, "c", finite)
+    found = run.drawn(call, "c", finite)
+    return of_numpy(found, False, kind_of_either(*(value for value, _ in possible)))
 
 
 _PAIRED = "pairs are (value, probability): choose([(0, Fraction(1, 3)), (1, Fraction(2, 3))])"
@@ -130,7 +133,7 @@ def _with_probabilities(
     if isinstance(options, Mapping):
         if probabilities is not None:
             raise running().refusal("the mapping has probabilities already")
-        return list(options.items())
+        return [(from_key(value), share) for value, share in options.items()]
     for given in (options, probabilities):
         if given is not None and not isinstance(given, Iterable):
             raise running().refusal(f"choose takes lists of values, not {type(given).__name__}")
@@ -210,6 +213,7 @@ def clamp(value: Mean, low: Exact, high: Exact) -> Quantity:
     """Return the number from `low` to `high` that is nearest to a number: integer noise becomes one
     of finitely many numbers, real noise stays what it is in between."""
     run = _path()
+    kind = kind_of_either(value, low, high)
     held, ends = _number(value, "the value"), _ends(low, high)
     values = run.knowledge.possible(held)
     if values is None and run.is_integer(held):
@@ -217,7 +221,7 @@ def clamp(value: Mean, low: Exact, high: Exact) -> Quantity:
         return _finite(held.node, ends, map(Fraction, between))
     if values is None:
         return run.drawn(_clamped(held.node, ends), "c", [None], "real")
-    return _finite(held.node, ends, _values(values))
+    return of_numpy(_finite(held.node, ends, _values(values)), False, kind)  # type: ignore[no-any-return]  # a quantity
 
 
 def rounded(value: Mean, low: Exact, high: Exact, step: Exact = 1) -> Quantity:
@@ -305,12 +309,13 @@ def _selected(word: str, values: Iterable[Mean], rate: Scale | None = None) -> Q
 
 
 def _extreme(word: str, values: Iterable[Mean]) -> Quantity:
-    numbers = _numbers(values)
+    given = list(values) if isinstance(values, Iterable) else values
+    numbers = _numbers(given)
     if len(numbers) == 1:
         return numbers[0]
     call = ast.Call(word, tuple(each.node for each in numbers), span=running().here)
     domains = [_path().knowledge.possible(each) for each in numbers]
-    return _path().drawn(call, "m", domains)
+    return of_numpy(_path().drawn(call, "m", domains), False, kind_of_either(*given))  # type: ignore[no-any-return]  # a quantity
 
 
 def _numbers(values: Iterable[Mean]) -> list[Quantity]:

@@ -66,7 +66,7 @@ def items(machine: Machine, value: Any) -> Iterator[Any]:
     if isinstance(value, Array):
         return iter(value.cells)
     if type(value) is dict or type(value) in VIEWS:
-        return _unchanged(machine, value)
+        return map(symbols.from_key, _unchanged(machine, value))
     if isinstance(value, Stream):
         held: Stream = machine.change(value)
         return held.values
@@ -104,14 +104,15 @@ def listed(machine: Machine, value: Any) -> list[Any]:
 
 def key(machine: Machine, value: Any, sought: bool = False) -> Any:
     """Return a value that may be a key, or an element of a set, or is sought among such."""
-    if type(value) in SCALARS or isinstance(value, type | Function):
+    if type(value) in SCALARS or isinstance(value, type | Function | symbols.FloatKey):
         return value
     if is_object(value) and not isinstance(value, tuple | BaseException) and not _options(value):
         return value
     if type(value) is tuple:
         return tuple(key(machine, each, sought) for each in value)
     if isinstance(value, Symbolic) and (sought or not value.numpy):
-        return symbols.truth(value) if isinstance(value, Condition) else symbols.value(value)
+        found = symbols.truth(value) if isinstance(value, Condition) else symbols.value(value)
+        return found if sought or value.kind is not float else symbols.FloatKey(found)
     message = f"{kind_of(value)} is no key here, and no element of a set"
     hint = _PLAIN if _is_numpys(value) else ""
     raise machine.refusal(message, 'look it up: ["a", "b"][k]' if isinstance(value, Text) else hint)
@@ -255,20 +256,28 @@ def _combine_symbols(machine: Machine, op: type[ast.operator], left: Any, right:
         known = number(machine, right) if getattr(right, "compute", True) else right
         if known == 0:
             raise machine.raised(ZeroDivisionError("division by zero"))
-        if known is not right:
+        if symbols.kind_of_all(right) is float:
+            right = symbols.of_numpy(known, False, float)
+        elif known is not right:
             return combine(machine, op, left, known)
     if sign in "+-*/":
         return symbols.arithmetic(sign, left, right)
     if op is ast.MatMult:
         raise (left if isinstance(left, Symbolic) else right).refusal("has no such operation")
     first, second = number(machine, left), number(machine, right)
-    if op is not ast.Pow:
-        found = combine(machine, op, first, second)
-        quotient = any(getattr(side, "fraction", False) for side in (left, right))
-        return Fraction(found) if quotient else found  # no int in Python, where a / b is a float
+    found = (
+        _powered(machine, first, second) if op is ast.Pow else combine(machine, op, first, second)
+    )
+    of_float = symbols.kind_of_all(left, right) is float or (
+        op is ast.Pow and Fraction not in (type(first), type(second)) and second < 0
+    )
+    return symbols.of_numpy(found, False, float) if of_float else found
+
+
+def _powered(machine: Machine, first: Any, second: Any) -> Any:
     if second.denominator != 1:
         raise machine.refusal("a power of what is not known is a whole one")
-    _small(machine, op, first, second)
+    _small(machine, ast.Pow, first, second)
     found = machine.native(operator.pow, Fraction(first), second.numerator)
     return found if type(first) is Fraction or second < 0 else int(found)
 

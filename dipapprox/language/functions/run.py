@@ -37,6 +37,8 @@ from dipapprox.language.functions.symbols import (
     compared,
     constant,
     exact,
+    kind_of_all,
+    of_numpy,
     truth,
 )
 from dipapprox.language.functions.words import hint_for
@@ -262,7 +264,7 @@ class PathRun(Machine):
         if same:
             return yes
         for each in (yes, no):
-            plain = type(each) in (Quantity, Condition) and not (each.numpy or each.fraction)
+            plain = type(each) in (Quantity, Condition) and not each.numpy and each.kind is int
             if not plain and type(each) not in (int, bool):
                 raise Unjoined
         return self.where(condition, yes, no)
@@ -307,7 +309,7 @@ class PathRun(Machine):
         body = (ast.Assign((found.node,), first.node, span=self.here),)
         branch = ast.Branch(condition.node, body, span=self.here)
         self.record(ast.If((branch,), (), span=self.here))
-        return found
+        return of_numpy(found, False, kind_of_either(yes, no))
 
     def alike(self, given: Iterable[Any]) -> tuple[list[Any], list[tuple[Value, ...] | None]]:
         """Return values of one kind, and what each may be, unless all are truth values."""
@@ -408,6 +410,12 @@ class PathRun(Machine):
         if len(self.events) >= MOST_STEPS:
             raise self.limit(f"more than {MOST_STEPS} draws and conditions on one path")
         self.events.append(event)
+
+
+def kind_of_either(*values: Any) -> type:
+    """Return the kind of one of some numbers: what is no whole number tells itself."""
+    kinds = {kind_of_all(v) for v in values if type(v) is not Fraction or v.denominator == 1}
+    return kinds.pop() if len(kinds) == 1 else float if kinds else int
 
 
 def cell_name(place: ast.Target) -> str:

@@ -32,6 +32,7 @@ Compute = Callable[[Mapping[str, Value]], Any]
 """A value, given those of variables with finitely many of them, by name."""
 
 Exact = int | Fraction
+_KINDS: list[type] = [int, Fraction, float]  # each takes those before it in
 Result = TypeVar("Result")  # what operators make of a symbol
 OFFERED = "only + - * / with numbers, comparisons, and what dipapprox offers"
 
@@ -89,7 +90,7 @@ class Uncopied:
 class Symbolic(Uncopied, Generic[Result]):
     """What all of them have: an expression, and no value of their own."""
 
-    __slots__ = ("cells", "compute", "fraction", "node", "numpy")
+    __slots__ = ("cells", "compute", "kind", "node", "numpy")
     __hash__ = None  # type: ignore[assignment]  # no key of dictionaries
 
     WHAT = "a quantity"
@@ -100,7 +101,7 @@ class Symbolic(Uncopied, Generic[Result]):
         cells: frozenset[str] = frozenset(),
         compute: Compute | None = None,
         numpy: bool = False,
-        fraction: bool = False,
+        kind: type = int,
     ) -> None:
         """Hold an expression.
 
@@ -108,10 +109,11 @@ class Symbolic(Uncopied, Generic[Result]):
             cells: The variables with finitely many values in it.
             compute: Its value, given theirs; None if it is random, any real number, or of eps.
             numpy: Whether it is a number or a truth value of numpy's, which has other operators.
-            fraction: Whether Python has no `int` for it, even where it is a whole number.
+            kind: What Python has where it is a whole number: `int`; `Fraction`; `float`, which here
+                stays a symbol, as its type and text are not those of the exact number.
         """
         self.node, self.cells, self.compute = node, cells, compute
-        self.numpy, self.fraction = numpy, fraction
+        self.numpy, self.kind = numpy, kind
 
     @property
     def known(self) -> Any:
@@ -137,6 +139,12 @@ class Symbolic(Uncopied, Generic[Result]):
 
 class Quantity(Symbolic["Quantity"]):
     """A number or named value that is not known while the function is followed."""
+
+    __slots__ = ()
+
+
+class FloatKey(Fraction):
+    """A number that is a float in Python, in a dictionary or set: nothing computes with it."""
 
     __slots__ = ()
 
@@ -181,6 +189,8 @@ def exact(value: object, what: str) -> Fraction:
         if max(abs(number.numerator), number.denominator) >= _END:
             raise running().refusal("a number of more than 1000 digits", kind="limit")
         return number
+    if type(value) is Quantity and is_number(value.known):
+        return exact(value.known, what)
     if isinstance(value, Symbolic):
         raise running().refusal(f"{what} must be known, but this depends on inputs or samples")
     shown = repr(value) if isinstance(value, float) else type(value).__name__
@@ -211,15 +221,28 @@ def negated(node: ast.Expression) -> ast.Expression:
             return ast.Not(node, span=node.span)
 
 
-def of_numpy(value: Any, numpy: bool = True, fraction: bool = False) -> Any:
-    """Return a number or a truth value as numpy's, or as Python's, which may be a `Fraction`."""
+def of_numpy(value: Any, numpy: bool = True, kind: type = int) -> Any:
+    """Return a number or a truth value as a symbol: numpy's, or Python's, of a kind at least."""
     known = value if type(value) is bool or isinstance(value, Symbolic) else Fraction(value)
     symbol = known if isinstance(known, Symbolic) else constant(known)
     size = running().largest(symbol.node) if numpy else None
     if size is not None and size >= 2**63:
         raise running().refusal("numpy's whole numbers end at 2 ** 63", "int(…)", "limit")
-    fraction = fraction or symbol.fraction
-    return type(symbol)(symbol.node, symbol.cells, symbol.compute, numpy, fraction)
+    kind = max(kind, symbol.kind, key=_KINDS.index)
+    return type(symbol)(symbol.node, symbol.cells, symbol.compute, numpy, kind)
+
+
+def kind_of_all(*values: Any) -> type:
+    """Return the kind of what is computed from numbers without a quotient."""
+    kinds = [each.kind if isinstance(each, Symbolic) else type(each) for each in values]
+    return max((kind for kind in kinds if kind in _KINDS), key=_KINDS.index, default=int)
+
+
+def from_key(value: Any) -> Any:
+    """Return what a dictionary or set holds as what it was."""
+    if type(value) is tuple and FloatKey in map(type, value):
+        return tuple(map(from_key, value))
+    return of_numpy(value, False, float) if type(value) is FloatKey else value
 
 
 # --- values on the path ---------------------------------------------------------------------------
@@ -242,7 +265,7 @@ def value(symbol: Symbolic[Any]) -> Any:
     if isinstance(symbol, Condition):
         return int(truth(symbol))
     found = running().value_of(symbol)
-    as_it_is = isinstance(found, str) or found.denominator != 1 or symbol.fraction
+    as_it_is = isinstance(found, str) or found.denominator != 1 or symbol.kind is not int
     return found if as_it_is else int(found)
 
 
@@ -263,8 +286,11 @@ _OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {"+": add, "-": sub, "*": mu
 def arithmetic(operator: str, left: Any, right: Any) -> Any:
     """Return left operator right, one of which is a symbol; the operator is one of + - * /."""
     found, sides = _computed(operator, left, right), (left, right)
-    fraction = any(type(side) is Fraction or getattr(side, "fraction", False) for side in sides)
-    return of_numpy(found, False, True) if operator == "/" or fraction else found
+    kind = kind_of_all(*sides)
+    samples = any(type(side) is Quantity and side.compute is None for side in sides)
+    if (operator == "/" and kind is int) or (samples and found.compute is not None):
+        kind = float
+    return found if found.kind is kind else of_numpy(found, False, kind)
 
 
 def _computed(operator: str, left: Any, right: Any) -> Any:
@@ -308,7 +334,7 @@ def signed(sign: str, symbol: Symbolic[Any]) -> Symbolic[Any]:
     inner = of.compute
     compute = None if inner is None or isinstance(of, Weight) else lambda given: -inner(given)
     node = ast.Negative(of.node, span=running().here)
-    return type(of)(node, of.cells, compute, fraction=of.fraction)
+    return type(of)(node, of.cells, compute, kind=of.kind)
 
 
 def power(base: Weight, exponent: Any) -> Weight:
