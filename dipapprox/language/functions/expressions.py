@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator
 from enum import EnumType
 from fractions import Fraction
@@ -31,7 +32,16 @@ from dipapprox.language.functions.machine import (
     rule,
 )
 from dipapprox.language.functions.objects import function_of, several
-from dipapprox.language.functions.operators import end, items, key, keys, listed, truth, whole
+from dipapprox.language.functions.operators import (
+    MOST_BITS,
+    end,
+    items,
+    key,
+    keys,
+    listed,
+    truth,
+    whole,
+)
 from dipapprox.language.functions.symbols import Condition, Symbolic
 from dipapprox.language.functions.words import NO_RULE, of_unknown
 
@@ -226,6 +236,9 @@ def _joined(machine: Machine, node: ast.JoinedStr, scope: NameScope) -> Any:
 
 def _formatted(machine: Machine, value: Any, converted: bool, spec: Any) -> Any:
     """Return a value in a text; what is not known is asked whether Python could write it so."""
+    numbers = re.findall(r"\d+", spec) if type(spec) is str else []
+    if any(len(each) > len(str(MOST_BITS)) or int(each) > MOST_BITS for each in numbers):
+        raise machine.limit("the result is too large")
     if type(value) in SCALARS and not converted and type(spec) is str:
         return machine.native(format, value, spec)
     if spec != "":

@@ -159,8 +159,10 @@ def define(
                 raise machine.refusal(f"'{written}' is not followed in a data class")
             fields[each.target.id] = object
     if isinstance(base, EnumType):
-        targets = (t for each in node.body if isinstance(each, ast.Assign) for t in each.targets)
-        given = [each.id for each in targets if isinstance(each, ast.Name)]
+        given = list({each.name for each in node.body if isinstance(each, ast.FunctionDef)})
+        for each in node.body:
+            if not isinstance(each, ast.FunctionDef) and getattr(each, "value", None) is not None:
+                given += _assigned(each)
         if len(set(given)) < len(given):
             raise machine.refusal("a member of an enumeration is given twice")
         for name, value in values.items():
@@ -190,6 +192,18 @@ def define(
         if isinstance(function, Function) and function.scope.values is values:
             function.owner = made
     return made
+
+
+def _assigned(statement: ast.stmt) -> list[str]:
+    """Return the names that a statement gives values, each as often as it does."""
+    inner = {
+        name
+        for each in ast.walk(statement)
+        if isinstance(each, ast.comprehension)
+        for name in ast.walk(each.target)
+    }
+    names = (each for each in ast.walk(statement) if isinstance(each, ast.Name))
+    return [each.id for each in names if isinstance(each.ctx, ast.Store) and each not in inner]
 
 
 def _fill(body: dict[str, Any], values: dict[str, Any]) -> None:
