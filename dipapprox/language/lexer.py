@@ -356,7 +356,8 @@ def usable(parser: Any) -> list[str]:
             states.append(parser.goto[states[-1]][production.name])
         return action is not None
 
-    return [kind for kind in parser.action[parser.state] if kind != "error" and goes_on(kind)]
+    kinds = [kind for kind in parser.action[parser.state] if kind != "error" and goes_on(kind)]
+    return [kind for kind in kinds if kind != "EQ" or "ARROW" not in kinds]  # '=' is reported there
 
 
 def expected(spelling: Spelling, parser: Any) -> str:
