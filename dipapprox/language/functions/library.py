@@ -291,6 +291,8 @@ def _row(machine: Machine, value: Any) -> list[Any]:
         if type(each) not in (Quantity, Condition, int, bool, Fraction):
             raise machine.refusal(f"a list of numbers must stand here, with {kind_of(each)} in it")
         of_numpy(each)
+    if kind_of_all(*found) is float:  # to numpy, all are then
+        found = [of_numpy(each, False, float) for each in found]
     return _some(machine, found)
 
 

@@ -101,7 +101,10 @@ def _round(machine: Machine, value: Any, digits: int | None) -> Any:
 def _fractions__Fraction(machine: Machine, *given: Any) -> Any:
     if given[1] is not None and kind_of_all(*given) is float:
         raise machine.refusal("a quotient is a float in Python, and no part of a fraction")
-    return machine.native(Fraction, *(TAKEN["numeral"](machine, each) for each in given))
+    found = machine.native(Fraction, *(TAKEN["numeral"](machine, each) for each in given))
+    # Of a float that is rounded, Python makes a fraction with another denominator, and text.
+    rounds = kind_of_all(*given) is float and found.denominator & (found.denominator - 1)
+    return of_numpy(found, False, Fraction) if rounds else found
 
 
 @ours
