@@ -34,7 +34,7 @@ much, and that is not done.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property, partial
 from itertools import product
@@ -68,14 +68,7 @@ from dipapprox.pairs.boxes.dearest import PURE, PureBudget, PureSearch, pure_sea
 from dipapprox.pairs.boxes.models import OutputModels
 from dipapprox.pairs.boxes.movement import DerivativeSigns, OutOfReach, is_free, with_ends
 from dipapprox.pairs.boxes.one_by_one import OneByOne, one_by_one
-from dipapprox.pairs.boxes.search import (
-    BoxSearch,
-    BoxSearchResult,
-    Exact,
-    SetSearch,
-    candidates,
-    corners,
-)
+from dipapprox.pairs.boxes.search import BoxSearch, BoxSearchResult, SetSearch, candidates, corners
 from dipapprox.pairs.divergence import Factor, Search, divergence
 from dipapprox.pairs.maximum import Maximum, Together
 from dipapprox.pairs.selections import Pair
@@ -252,26 +245,25 @@ class RealPairs(Together):
             self._used[PURE] = None
         return found
 
-    def _by_budget(self, factor: Factor, exact: Exact, bits: int) -> BoxSearchResult | None:
+    def _by_budget(
+        self, factor: Factor, exact: Callable[[Pair, int], Enclosure], bits: int
+    ) -> BoxSearchResult | None:
         """Say whether δ is 0 by what is known of the least ε_prv for that; None if that is open."""
-        if factor.upper is None:
-            return None
-        ends = (logarithm(end, bits) for end in (factor.lower, factor.upper))
-        low, high = (each.lower if k == 0 else each.upper for k, each in enumerate(ends))
+        low = logarithm(factor.lower, bits).lower
+        high = logarithm(factor.upper or factor.lower, bits).upper
         known = self.pure_budget(Enclosure(low, high))
         if known is None or known.pair is None:
             return None
         told = known.told
         if told.upper is not None and told.upper <= low:
             return BoxSearchResult(Enclosure.exact(0), known.pair, None, 0)
-        delta = Enclosure.exact(0)
-        if told.lower is not None and high < told.lower:
-            delta = exact(known.pair)
-        return (
-            BoxSearchResult(Enclosure(delta.lower, UNIT.upper), known.pair, None, 0)
-            if delta.lower
-            else None
-        )
+        if factor.upper is None or told.lower is None or told.lower <= high:
+            return None
+        tries = (exact(known.pair, more) for more in (bits, _FAR_BITS))  # δ may be tiny
+        delta = next((each.lower for each in tries if each.lower), None)
+        if delta is None:
+            return None
+        return BoxSearchResult(Enclosure(delta, UNIT.upper), known.pair, None, 0)
 
     def _farther(self) -> Iterator[Pair]:
         """Yield pairs beyond the ends of inputs without bounds."""

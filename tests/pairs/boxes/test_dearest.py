@@ -115,3 +115,25 @@ def test_finite_inputs_move_parts_and_their_ends() -> None:
         for eps_prv, answer in ((truth - 1e-3, "NOT_DP"), (truth + 1e-3, "DP")):
             claim = dipapprox.verify(program, eps=1, eps_prv=Fraction(eps_prv), delta=0)
             assert claim.answer is dipapprox.Answer[answer]
+
+
+TWO_TAILS = """
+input q in real -5..5
+output out in 0..3
+adjacent linf 2
+x <- Logistic(q, 2)
+y <- Gumbel(q, 1)
+out <- 0
+if x <= 1 and y > 1 then out <- 1 end
+if x > 1 and y >= q + 3 then out <- 2 end
+if x > 1 and y < q + 3 then out <- 3 end
+"""
+
+
+def test_tiny_deltas_refute_as_well() -> None:
+    """δ = 0 fails by less than doubles tell at first."""
+    program = dipapprox.parse(TWO_TAILS)
+    least = dipapprox.profile(program, eps=1, delta=0).eps_prv_enclosure
+    inside = least.lower * (1 - Fraction(1, 10**6))
+    claim = dipapprox.verify(program, eps=1, eps_prv=inside, delta=0)
+    assert claim.answer is dipapprox.Answer.NOT_DP
