@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from math import prod
 from typing import assert_never
@@ -150,8 +151,8 @@ def _conditions(
     places: dict[str, _Read] = {}
     for number, cell in enumerate(cells):
         index = "" if cell.index is None else f"[{cell.index}]"
-        places[cell.name] = lambda u, v, k=number: u[k]  # type: ignore[misc]  # of two inputs
-        places[f"{cell.variable}{PRIME}{index}"] = lambda u, v, k=number: v[k]  # type: ignore[misc]
+        places[cell.name] = partial(_cell_of, 0, number)
+        places[f"{cell.variable}{PRIME}{index}"] = partial(_cell_of, 1, number)
         if cell.index is not None:
             for name in (cell.variable, cell.variable + PRIME):
                 sizes[name] = max(sizes.get(name, 0), cell.index)
@@ -173,6 +174,10 @@ def _conditions(
     expressions = Expressions({**symbols, **primed(symbols)}, dict(parameters), sizes, take)
     for _ in expressions.turns(declaration.turns):
         yield _test(expressions.condition(declaration.condition), places)
+
+
+def _cell_of(side: int, number: int, *pair: Input) -> Value:
+    return pair[side][number]
 
 
 def _test(condition: core.Condition, places: Mapping[str, _Read]) -> _Test:

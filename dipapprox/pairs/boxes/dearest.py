@@ -113,7 +113,7 @@ class PureSearch:
         be needed."""
         try:
             with at_most(_STEPS):
-                while not self._ended and not self._is_told(asked):
+                while not self._ended and not self.is_told(asked):
                     self._go_on()
         except LimitReached:
             self._ended, self._is_seen = True, False  # what was being divided is lost
@@ -124,7 +124,8 @@ class PureSearch:
         told = Extended(self._best, most, BY_ENCLOSURES[0], PURE)
         return PureBudget(told, self._pair, self._output)
 
-    def _is_told(self, asked: Enclosure | None) -> bool:
+    def is_told(self, asked: Enclosure | None) -> bool:
+        """Whether it is known narrowly, or whether it is more than asked."""
         most = self._most
         if most is not None and most <= self._best + self._near:
             return True

@@ -240,8 +240,9 @@ class RealPairs(Together):
 
     def pure_budget(self, asked: Enclosure | None = None) -> PureBudget | None:
         """What is needed for δ = 0, or whether it is more than asked; None if that is not known."""
-        found = None if self._pure is None else self._pure.bounds(asked)
-        if found is not None:
+        if self._pure is None or (found := self._pure.bounds(asked)) is None:
+            return None
+        if self._pure.is_told(asked):  # else others give the ends
             self._used[PURE] = None
         return found
 
