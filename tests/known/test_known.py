@@ -29,7 +29,7 @@ from typing import Any
 
 import pytest
 from scipy.integrate import quad
-from scipy.optimize import brentq
+from scipy.optimize import brentq, minimize
 from scipy.stats import gumbel_r, laplace, logistic, norm
 
 import dipapprox
@@ -40,7 +40,7 @@ from tests.cases import THOROUGH, text_of
 from tests.proofs.confirmation import confirm
 
 LAWS = {"norm": norm, "logistic": logistic, "lap": laplace, "gumbel": gumbel_r}
-SCIPY = {**LAWS, "quad": quad, "brentq": brentq}
+SCIPY = {**LAWS, "quad": quad, "brentq": brentq, "minimize": minimize}
 NAMES = {**vars(math), **vars(moved_noise), **SCIPY, "Fraction": Fraction}
 """What values are made of."""
 
