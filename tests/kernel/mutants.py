@@ -6,10 +6,10 @@
 A mutant turns round one comparison, sign, rounding direction, bound, `and` or truth value of one
 module. All tests of the kernel run once, and tell which lines they pass; then, for each mutant, a
 child process has its code in place of the module's, and runs the tests that pass its line, until
-one fails: first the shortest, and those that noticed others. `--known` keeps what the first run
-told, for as long as the kernel does not change; tests in files that are new or changed run again. A
-mutant that nobody notices has to be listed in `equivalent_mutants.json`, with the reason why it
-means the same or only asks for more work.
+one fails: first the shortest, and those that noticed others, above all of its function. `--known`
+keeps what the first run told: tests run again that pass a module that has changed, or whose file,
+or what tests share, has. A mutant that nobody notices has to be listed in
+`equivalent_mutants.json`, with the reason why it means the same or only asks for more work.
 Python 3.12 is needed: it tells cheaply which lines are run.
 """
 
@@ -30,7 +30,8 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import _lru_cache_wrapper, cache
+from functools import _lru_cache_wrapper, partial
+from itertools import accumulate
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 
@@ -111,6 +112,11 @@ class Mutant:
 
     def __str__(self) -> str:
         return f"{self.module}: {self.words}"
+
+    @property
+    def function(self) -> str:
+        """Which function it changes."""
+        return ": ".join(str(self).split(": ")[:2])
 
 
 def changes(node: ast.AST) -> list[ast.AST]:
@@ -256,7 +262,7 @@ class Runner:
         self._failed = False
         self.passed: dict[str, set[tuple[str, int]]] = {}
         self.took: dict[str, float] = {}
-        self._noticed = defaultdict[str, Counter[str]](Counter)
+        self._noticed = defaultdict[str, Counter[str]](Counter)  # by module, or function
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self._failed |= report.failed
@@ -287,28 +293,23 @@ class Runner:
         gc.freeze()  # children share what they do not change
         for mutant in self._todo:
             chosen = self._chosen(mutant, items)
-            if mutant.inside:
-                self._report.add(mutant, self._survives(mutant, chosen, held))
-            else:
-                names = dict.fromkeys(str(item.path) for item in chosen)
-                self._report.add(mutant, self._survives_anew(mutant, list(names)))
+            survives = partial(self._survives, held) if mutant.inside else self._survives_anew
+            self._report.add(mutant, survives(mutant, chosen) if chosen else "not run")
         return True
 
     def _recall(self) -> None:
         if self._known and self._known.exists():
             said = json.loads(self._known.read_text(encoding="utf-8"))
-            if said["texts"] == _texts():
-                for name, (text, seconds, lines) in said["tests"].items():
-                    if text == _text_of(name):
-                        self.took[name] = seconds
-                        self.passed[name] = {(module, k) for module, k in lines}
+            now = _texts()
+            for name, (seconds, lines) in said["tests"].items():
+                rests_on = {"shared", name.partition("::")[0], *(module for module, _ in lines)}
+                if all(said["texts"].get(each) == now.get(each) for each in rests_on):
+                    self.took[name] = seconds
+                    self.passed[name] = {(module, k) for module, k in lines}
 
     def _remember(self) -> None:
         if self._known:
-            tests = {
-                name: (_text_of(name), seconds, sorted(self.passed[name]))
-                for name, seconds in self.took.items()
-            }
+            tests = {name: (took, sorted(self.passed[name])) for name, took in self.took.items()}
             said = {"texts": _texts(), "tests": tests}
             self._known.write_text(json.dumps(said), encoding="utf-8")
 
@@ -325,67 +326,69 @@ class Runner:
         monitoring.set_events(monitoring.COVERAGE_ID, monitoring.events.LINE)
 
     def _chosen(self, mutant: Mutant, items: Sequence[pytest.Item]) -> list[pytest.Item]:
-        """The tests that pass a mutant's lines, or, outside of functions, any of its module.
+        """Tests that pass a mutant's lines, or, outside of functions, any of its module.
 
-        First come those that take little time, and have noticed many of its module.
+        First come those that take little time, and have noticed others. All together take no longer
+        than is allowed.
         """
         lines = {(mutant.module, k) for k in range(mutant.passed[0], mutant.passed[1] + 1)}
         everywhere = {(mutant.module, k) for k in range(1, 10_000)}
         asked = lines if mutant.inside else everywhere
         passing = [item for item in items if self.passed[item.nodeid] & asked]
-        noticed = self._noticed[mutant.module]
-        return sorted(passing, key=lambda item: self.took[item.nodeid] / (1 + noticed[item.nodeid]))
+        noticed, near = self._noticed[mutant.module], self._noticed[mutant.function]
 
-    def _survives(self, mutant: Mutant, items: Sequence[pytest.Item], held: list[object]) -> str:
+        def order(item: pytest.Item) -> float:
+            name = item.nodeid
+            return self.took[name] / (1 + noticed[name] + 20 * near[name])
+
+        passing.sort(key=order)
+        spent = accumulate(self.took[item.nodeid] for item in passing)
+        return passing[: max(sum(each <= self._seconds for each in spent), 1)]
+
+    def _survives(self, held: list[object], mutant: Mutant, items: Sequence[pytest.Item]) -> str:
         """How a mutant inside of a function fares: *killed*, *endless* or *survived*."""
-        if not items:
-            return "not run"
-        budget, used, place = self._seconds, list[pytest.Item](), mmap.mmap(-1, 4)
-        for item in items:
-            budget -= self.took[item.nodeid]
-            if budget < 0 and used:
-                break
-            used.append(item)
+        place = mmap.mmap(-1, 4)
 
         def run() -> None:
             _swap(mutant, held)
-            hook = used[0].config.hook
-            for k, (item, following) in enumerate(zip(used, [*used[1:], None], strict=True)):
+            for k, (item, following) in enumerate(zip(items, [*items[1:], None], strict=True)):
                 place[:] = k.to_bytes(4, "big")
-                hook.pytest_runtest_protocol(item=item, nextitem=following)
+                signal.setitimer(signal.ITIMER_PROF, 3 + 5 * self.took[item.nodeid])
+                item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
                 if self._failed:
                     os._exit(1)
 
-        spent = sum(self.took[item.nodeid] for item in used)
-        found = _in_child(run, 5 + 5 * spent)
+        found = _in_child(run, 5)
         if found == "killed":
-            self._noticed[mutant.module][used[int.from_bytes(place[:], "big")].nodeid] += 1
+            name = items[int.from_bytes(place[:], "big")].nodeid
+            self._noticed[mutant.module][name] += 1
+            self._noticed[mutant.function][name] += 1
         return found
 
-    def _survives_anew(self, mutant: Mutant, files: Sequence[str]) -> str:
+    def _survives_anew(self, mutant: Mutant, items: Sequence[pytest.Item]) -> str:
         """How a mutant outside of functions fares: the kernel is imported anew."""
+        names = [item.nodeid for item in items]
 
         def run() -> None:
             sys.meta_path.insert(0, _Finder(f"dipapprox.kernel.{mutant.module}", changed(mutant)))
             for name in [n for n in sys.modules if n.startswith(("dipapprox", "tests"))]:
                 del sys.modules[name]
             quiet = ["-x", "-q", "--assert=plain", "-p", "no:cacheprovider", "-p", "no:randomly"]
-            os._exit(int(pytest.main([*quiet, f"--rootdir={ROOT}", *files])) != 0)
+            os._exit(int(pytest.main([*quiet, f"--rootdir={ROOT}", *names])) != 0)
 
         return _in_child(run, 300)
 
 
-def _texts() -> str:
-    """A digest of what all tests rest on: the modules of the kernel, and what tests share."""
-    shared = [path for path in TESTS.glob("*.py") if not path.name.startswith("test_")]
-    paths = [*(KERNEL / f"{module}.py" for module in MODULES), *sorted(shared)]
+def _texts() -> dict[str, str]:
+    """Digests of what tests rest on: of the modules of the kernel, of their files, of the rest."""
+    digests = {f"tests/kernel/{path.name}": _digest(path) for path in TESTS.glob("test_*.py")}
+    digests |= {module: _digest(KERNEL / f"{module}.py") for module in MODULES}
+    shared = {*TESTS.glob("*.py")} - {*TESTS.glob("test_*.py"), Path(__file__)}
+    return digests | {"shared": _digest(*sorted(shared))}
+
+
+def _digest(*paths: Path) -> str:
     return hashlib.sha256(b"".join([path.read_bytes() for path in paths])).hexdigest()
-
-
-@cache
-def _text_of(test: str) -> str:
-    """A digest of the file of a test."""
-    return hashlib.sha256((ROOT / test.partition("::")[0]).read_bytes()).hexdigest()
 
 
 def _in_child(run: Callable[[], None], seconds: float) -> str:

@@ -189,6 +189,16 @@ def behind_parts(threshold: Any, number: int = 1) -> Budgets:
     return lost(stream([threshold], turn), {**RAY, **step})
 
 
+def overwritten() -> Budgets:
+    """Replay: answers come again, of which the last one alone is compared: 1 is enough for it."""
+    answer = [say(0), read("q"), draw("x", ["cell", "q"])]
+    compared = ["if", [">", ["cell", "x"], 0], [say(1), ["exit"]], [say(2), ["exit"]]]
+    turn = [draw("r", 0), ["if", [">", ["cell", "r"], 0], answer, [compared]]]
+    step = {"paths": [0, 0, 0, 1], "inputs": [["next q", [[0, -1], [0, -1]]]], "parts": [[2, 3]]}
+    step |= {"noise": [*[[1, 0]] * 5, [-1, 0]], "multipliers": [[[], [], [], [[1, 1]]]]}
+    return lost(stream([draw("x", 0)], turn), {**RAY, **step})
+
+
 def test_what_is_lost_and_forgeries_of_it() -> None:
     """Noise of other scales keeps no budget: at eps = 1/100 a step loses 1 where the scale is 1."""
     check_answers("kernel_rays", judged(globals() | {"conclude": conclude}))
