@@ -158,6 +158,7 @@ def test_answers_about_numbers_have_proofs() -> None:
 
 
 SEVERAL = "input q[2] in 0..1\noutput y[2] in real\nadjacent linf 1\n"
+ONE_OF_TWO = SEVERAL.replace("linf", "l1")
 NOISE: dict[str, tuple[str, object]] = {
     "one number": (PLAIN, ("Lap", (1, 1))),
     "scaled": (PLAIN.replace("Lap(q", "3 - 2 * Lap(5 * q"), ("Lap", (1, Fraction(1, 5)))),
@@ -173,6 +174,19 @@ NOISE: dict[str, tuple[str, object]] = {
     "scales differ": (PLAIN + "\nif q = 1 then y <- Lap(0, 3) end", None),
     "told apart": (PLAIN.replace("y <- Lap(q, 1 / eps)", "y <- q"), None),
     "nothing told": (PLAIN.replace("Lap(q", "Lap(0"), None),
+    "another law": (PLAIN.replace("Lap", "Logistic"), None),
+    "told beside noise": (SEVERAL + "y[1] <- q[1]\ny[2] <- Gauss(q[2], 1)", None),
+    "sums or none": (
+        SEVERAL + "y[1] <- Gauss(q[1], 1)\ny[2] <- Gauss(0, 1)\n"
+        "if q[1] = 1 then y[2] <- y[2] + y[1] end",
+        None,
+    ),
+    "one or the other": (ONE_OF_TWO + "y[1] <- Lap(q[1], 1)\ny[2] <- Gauss(q[2], 1)", None),
+    "no pair of corners": (
+        ONE_OF_TWO.replace("0..1\n", "real 0..1/2\n").replace("l1 1", "l1 3/4")
+        + "y[1] <- Gauss(q[1], 1)\ny[2] <- Gauss(q[2], 1)",
+        None,
+    ),
 }
 
 
