@@ -26,6 +26,7 @@ Rows = list[list[Fraction]]
 Adjacent = Callable[[tuple[int, ...], tuple[int, ...]], bool]
 HALF = Fraction(1, 2)
 TIMES = 2
+LISTED = [[0], [1]], [[1], [0]]
 
 NORMS: list[tuple[str, Adjacent]] = [
     ("l1 1", lambda u, v: sum(abs(a - b) for a, b in zip(u, v, strict=True)) <= 1),
@@ -226,22 +227,43 @@ def test_counts_of_histograms_cost_what_one_does() -> None:
     assert Fraction(149, 100) < ends.lower <= ends.upper < Fraction(15005, 10000)
 
 
+def coins(*odds: list[str]) -> Any:
+    """Each shows its input, with the first of these odds."""
+    body = []
+    for k, own in enumerate(odds):
+        one, other = (
+            [["choose", ["cell", f"o{k}"], [[0, p], [1, q]], False]] for p, q in (own, own[::-1])
+        )
+        body.append(["if", ["=", ["cell", f"q{k}"], 0], one, other])
+    inputs, outputs = ([[f"{name}{k}", [0, 1]] for k in range(len(odds))] for name in "qo")
+    return finite(body, inputs=inputs, outputs=outputs)
+
+
+ONE_PART = {"rule": "losses", "from": [0], "sample": None, "orders": [], "step": "1/8", "offset": 0}
+ONE_PART |= {"places": 60, "knots": [[-40, 40, 1]]}
+
+
+def test_pairs_that_are_listed_count_adjacent_or_not() -> None:
+    """For one of two coins that differs delta is .63 at eps_prv = 1, for both .78."""
+    machine = coins(*[["9/10", "1/10"]] * 2) | {"adjacency": {"norm": "l0", "radius": 1}}
+    about = {"of": {"part": [0, 1], "pairs": None}}, {"of": {"part": [0, 1], "pairs": [*LISTED]}}
+    said = {"eps": 1, "eps_prv": 1, "delta": "7/10"}
+    steps = [
+        {**RUN, "bits": 60, **about[0]},
+        {**ONE_PART, **about[1], "above": True, "input": None, "adjacent": None},
+        {"rule": "private composition", "from": [1, 0], "parts": [[0, 1], [1, 2]], **said},
+    ]
+    claim = {"verdict": "DP", "pairs": None, **said}
+    assert replay(machine, claim, steps)
+    far = {**claim, "pairs": [[[0, 0], [1, 1]]]}
+    refuses(Refuted, "no losses are above", replay, machine, far, steps)
+
+
 def test_losses_below_a_pair_are_below_no_other_one() -> None:
     """Of two coins the first one tells its input, the second one does not."""
-
-    def coin(k: int, odds: list[str]) -> Any:
-        one, other = (
-            [["choose", ["cell", f"o{k}"], [[0, p], [1, q]], False]] for p, q in (odds, odds[::-1])
-        )
-        return ["if", ["=", ["cell", f"q{k}"], 0], one, other]
-
-    body = [coin(1, ["9/10", "1/10"]), coin(2, ["1/2", "1/2"])]
-    inputs, outputs = ([[f"{name}{k}", [0, 1]] for k in (1, 2)] for name in "qo")
-    machine = finite(body, inputs=inputs, outputs=outputs)
+    machine = coins(["9/10", "1/10"], ["1/2", "1/2"])
     first, second = [[0, 0], [1, 0]], [[0, 0], [0, 1]]
-    run = RUN | {"bits": 60}
-    grid = {"step": "1/8", "offset": 0, "places": 60, "knots": [[-40, 40, 1]]}
-    one = {"rule": "losses", "from": [0], **grid, "sample": None, "above": False, "orders": []}
+    run, one = RUN | {"bits": 60}, {**ONE_PART, "above": False}
     both = {"rule": "losses below parts", "from": [3, 0, 1], "parts": [[0, 1], [1, 2]], "eps": 1}
     steps: list[Any] = [
         *({**run, "of": {"part": part, "pairs": None}} for part in ([0, 1], [1, 2], [0, 2])),
