@@ -23,8 +23,7 @@ from bench.cases import (
     nested_literally,
     verification,
 )
-from bench.plain import Array, NoPlainEvaluation
-from bench.plain_events import Prepared
+from bench.plain import Array, NoPlainEvaluation, Prepared
 from bench.rows import DISTANCE, NAME, TIMES, Figure, Row, Rows, Table, of, taken
 from bench.timing import NoAnswer, Patience, Ratio, Run, ratio, side_by_side
 from dipapprox.arithmetic.enclosure import Enclosure

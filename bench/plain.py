@@ -1,30 +1,34 @@
 """NOT RIGOROUS: the yardstick for the certified engine, a plain evaluation in numpy.
 
-Gauss-Legendre quadrature as one writes it by hand, no error bounds anywhere, nothing here may ever
-support a verdict. It is meant to be fast: vectorised over nodes and events, distribution functions
-from scipy, equal parts shared, and the analysis of the events done beforehand (`prepare`), outside
-what is timed.
+In: reduced, connected events, as the certified engine gets them. Out: doubles, near the
+probabilities: Gauss-Legendre quadrature as one writes it by hand, no error bounds anywhere, nothing
+here may ever support a verdict. It is meant to be fast: vectorised over nodes and events,
+distribution functions from scipy, equal parts shared, and the analysis of the events done
+beforehand (`Prepared`), outside what is timed.
 
-    star            ∫ f(c) Π F(c)^k Π (1 - F(c))^k dc, all stars round one law at once
-    tree            functions on nodes, from the leaves to a root, all of one level at once
+    trees, stars    functions on nodes, from the leaves to a root, all of one height at once
     two centres l < h  ∫∫ f(l) g(l + t) Π (F(l + t) - F(l)) … dt dl
 """
 
 from __future__ import annotations
 
-import importlib
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import cache
-from itertools import pairwise
-from typing import Any
+from itertools import groupby, pairwise, permutations, product
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
+from dipapprox.arithmetic.enclosure import NotEnclosed
+from dipapprox.events.event import Chosen, Connected, Mixture, Star
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.laws.family import Family
+from dipapprox.numerics.elimination.planning import OrderEvent, order_event
 
 Array = NDArray[np.float64]
 
@@ -43,23 +47,6 @@ _WIDTH = 3.0
 """Of a panel, in the smallest scale of all laws: 16 nodes are exact to rounding there."""
 
 
-def _normal_cdf() -> tuple[str, Callable[[Array], Array]]:
-    try:
-        special: Any = importlib.import_module("scipy.special")
-    except ImportError:
-
-        def slowly(z: Array) -> Array:
-            flat = [math.erfc(-x * math.sqrt(0.5)) / 2 for x in z.ravel().tolist()]
-            return np.array(flat).reshape(z.shape)
-
-        return "math.erfc", slowly
-    return "scipy.special.ndtr", special.ndtr
-
-
-NORMAL_CDF_SOURCE, _phi = _normal_cdf()
-"""Where the normal distribution function comes from: without scipy the yardstick is slower."""
-
-
 def pdf(law: Distribution, x: Array) -> Array:
     """Evaluate the density."""
     scale = float(law.scale)
@@ -73,7 +60,8 @@ def cdf(law: Distribution, x: Array) -> Array:
     """Evaluate the distribution function."""
     z = (x - float(law.mean)) / float(law.scale)
     if law.family is GAUSSIAN:
-        return _phi(z)
+        found: Array = ndtr(z)
+        return found
     half = 0.5 * np.exp(-np.abs(z))
     return np.where(z < 0, half, 1 - half)
 
@@ -144,3 +132,220 @@ def half_line(laws: Sequence[Distribution], reach: float) -> Grid:
     """Make a grid on [0, reach]."""
     width = _WIDTH * min(float(law.scale) for law in laws)
     return Grid(np.linspace(0.0, reach, max(1, math.ceil(reach / width)) + 1))
+
+
+# --- Events ---------------------------------------------------------------------------------------
+
+Counts = tuple[tuple[int, int], ...]
+"""Messages, and how often each is a factor."""
+
+
+@dataclass(slots=True)
+class _Trees:
+    """Messages m(x) = ∫ f(t) Π (children's messages)(t) dt over t < x or t > x, by height.
+
+    Equal messages of all events are computed once; those of leaves are distribution functions.
+    """
+
+    laws: dict[Distribution, int] = field(default_factory=dict)
+    numbers: dict[tuple[int, Counts, bool], int] = field(default_factory=dict)
+    heights: list[int] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)
+    roots: list[tuple[int, Counts]] = field(default_factory=list)
+    levels: list[tuple[list[int], Array]] = field(default_factory=list)
+    exponents: Array = field(default_factory=lambda: np.zeros((0, 0)))
+
+    def add_star(self, place: int, star: Star) -> None:
+        """Plan a star: its centre is the root."""
+        sides = ((star.below, True), (star.above, False))
+        inner = {
+            self._message(self._law(law), (), below): count
+            for leaves, below in sides
+            for law, count in leaves
+        }
+        self._add(place, star.centre, inner)
+
+    def add_tree(self, place: int, order: OrderEvent) -> None:
+        """Plan a tree, rooted at a vertex of many neighbours."""
+        laws = _laws(order)
+        neighbours: list[list[tuple[int, bool]]] = [[] for _ in laws]
+        for low, high, _ in order.bounds:
+            neighbours[low].append((high, False))
+            neighbours[high].append((low, True))  # True: the neighbour lies below
+
+        def children(vertex: int, parent: int) -> Counter[int]:
+            return Counter(
+                self._message(self._law(laws[n]), _counts(children(n, vertex)), below)
+                for n, below in neighbours[vertex]
+                if n != parent
+            )
+
+        root = max(range(len(laws)), key=lambda v: len(neighbours[v]))
+        self._add(place, laws[root], children(root, -1))
+
+    def _add(self, place: int, root: Distribution, inner: dict[int, int]) -> None:
+        self.places.append(place)
+        self.roots.append((self._law(root), _counts(inner)))
+
+    def _law(self, law: Distribution) -> int:
+        return self.laws.setdefault(law, len(self.laws))
+
+    def _message(self, law: int, inner: Counts, below: bool) -> int:
+        number = self.numbers.setdefault((law, inner, below), len(self.numbers))
+        if number == len(self.heights):
+            self.heights.append(1 + max((self.heights[child] for child, _ in inner), default=-1))
+        return number
+
+    def close(self) -> None:
+        """Tabulate the exponents of messages: in those of each height, and at the roots."""
+        by_height = sorted(self.numbers.values(), key=self.heights.__getitem__)
+        inner = [children for _, children, _ in self.numbers]
+        for _, level in groupby(by_height, self.heights.__getitem__):
+            numbers = list(level)
+            self.levels.append((numbers, self._exponents([inner[k] for k in numbers])))
+        self.exponents = self._exponents([children for _, children in self.roots])
+
+    def _exponents(self, rows: Sequence[Counts]) -> Array:
+        found = np.zeros((len(rows), len(self.numbers)))
+        for row, counts in enumerate(rows):
+            for child, count in counts:
+                found[row, child] = count
+        return found
+
+    def evaluate(self, found: Array) -> None:
+        """Write the probabilities to their places."""
+        laws, messages = list(self.laws), list(self.numbers)
+        inner = [law for law, children, _ in messages if children]
+        own = [law for law, _ in self.roots]
+        grid = grid_for([laws[law] for law in {*inner, *own}], laws)
+        densities = np.array([pdf(law, grid.x) for law in laws])
+        logarithms = np.zeros((len(messages), len(grid.x)))
+        for numbers, exponents in self.levels:
+            level = [messages[number] for number in numbers]
+            if exponents.any():
+                products = np.exp(exponents @ logarithms)
+                integrands = densities[[law for law, _, _ in level]] * products
+                values = grid.running(integrands)
+                whole = (integrands @ grid.weights)[:, None]
+                values = np.where([[below] for _, _, below in level], values, whole - values)
+            else:
+                values = np.array(
+                    [(cdf if below else survival)(laws[law], grid.x) for law, _, below in level]
+                )
+            logarithms[numbers] = np.log(np.maximum(values, 1e-300))
+        products = np.exp(self.exponents @ logarithms)
+        found[self.places] = (densities[own] * products) @ grid.weights
+
+
+def _counts(messages: dict[int, int]) -> Counts:
+    return tuple(sorted(messages.items()))
+
+
+_Factor = tuple[Callable[[Distribution, Array], Array], Distribution]
+
+
+@dataclass(slots=True)
+class _Centres:
+    """Two samples l < h, and others each compared with one or both of them.
+
+    Attributes:
+        sides: For l and for h: what the others are compared with it alone, each with `cdf` if it is
+            below, or `survival`.
+    """
+
+    place: int
+    low: Distribution
+    high: Distribution
+    between: Counter[Distribution] = field(default_factory=Counter)
+    sides: tuple[list[_Factor], list[_Factor]] = field(default_factory=lambda: ([], []))
+
+    def evaluate(self, found: Array) -> None:
+        """Write the probability to its place."""
+        others = (law for side in self.sides for _, law in side)
+        laws = [self.low, self.high, *self.between, *others]
+        outer = grid_for((self.low,), laws)
+        scale = 8.3 * (float(self.low.scale) + float(self.high.scale))
+        reach = scale + abs(float(self.high.mean - self.low.mean))
+        inner = half_line(laws, reach)
+        high = outer.x[:, None] + inner.x
+        first = outer.weights * pdf(self.low, outer.x)
+        second = inner.weights * pdf(self.high, high)
+        for function, law in self.sides[0]:
+            first = first * function(law, outer.x)
+        for function, law in self.sides[1]:
+            second = second * function(law, high)
+        for law, count in self.between.items():
+            second = second * (cdf(law, high) - cdf(law, outer.x)[:, None]) ** count
+        found[self.place] = first @ second.sum(axis=1)
+
+
+class Prepared:
+    """The plan of a plain evaluation; `evaluate` is what gets timed.
+
+    Args:
+        events: Connected and reduced.
+
+    Raises:
+        NoPlainEvaluation: If some event has no shape that is known here.
+    """
+
+    def __init__(self, events: Sequence[Connected]) -> None:
+        self._count = len(events)
+        self._trees = _Trees()
+        self._centres: list[_Centres] = []
+        for place, event in enumerate(events):
+            if isinstance(event, Chosen | Mixture):
+                raise NoPlainEvaluation("a choice has no density")
+            if isinstance(event, Star):
+                self._trees.add_star(place, event)
+                continue
+            order = order_event(event)
+            if isinstance(order, NotEnclosed):
+                raise NoPlainEvaluation(order.reason)
+            if order.has_offsets:
+                raise NoPlainEvaluation("comparisons with offsets")
+            if any(each.lower is not None or each.upper is not None for each in order.elements):
+                raise NoPlainEvaluation("a comparison with a constant")
+            if len(order.bounds) == len(order.elements) - 1:
+                self._trees.add_tree(place, order)
+            else:
+                self._centres.append(_centres(place, order))
+        self._trees.close()
+
+    def evaluate(self) -> Array:
+        """Return about the probabilities, in the order of the events."""
+        found = np.full(self._count, np.nan)
+        if self._trees.places:
+            self._trees.evaluate(found)
+        for centres in self._centres:
+            centres.evaluate(found)
+        return found
+
+
+def _laws(order: OrderEvent) -> list[Distribution]:
+    laws = [element.law for element in order.elements]
+    if None in laws:
+        raise NoPlainEvaluation("a sum of samples")
+    return [law for law in laws if law is not None]
+
+
+def _centres(place: int, order: OrderEvent) -> _Centres:
+    laws = _laws(order)
+    edges = {(low, high) for low, high, _ in order.bounds}
+    vertices = range(len(laws))
+    for low, high in permutations(vertices, 2):
+        others = [v for v in vertices if v not in (low, high)]
+        between = [v for v in others if {(low, v), (v, high)} <= edges]
+        covered = all(low in edge or high in edge for edge in edges)
+        if not covered or not ((low, high) in edges or between):
+            continue
+        if any(law.family is not GAUSSIAN for law in laws):
+            raise NoPlainEvaluation("two centres of laws that are not smooth")
+        found = _Centres(place, laws[low], laws[high], Counter(laws[v] for v in between))
+        for v, (centre, side) in product(others, zip((low, high), found.sides, strict=True)):
+            if v not in between and (v, centre) in edges:
+                side.append((cdf, laws[v]))
+            if v not in between and (centre, v) in edges:
+                side.append((survival, laws[v]))
+        return found
+    raise NoPlainEvaluation("neither a tree nor two centres")

@@ -6,15 +6,14 @@ error (Genz's method), NOT rigorous, and is asked for 1e-6; the enclosures are a
 
 from __future__ import annotations
 
-import importlib
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from scipy.stats import multivariate_normal
 
 from bench.rows import DISTANCE, NAME, TIMES, Row, Table, taken, within
 from bench.timing import NoAnswer, Patience, ratio, side_by_side
@@ -162,25 +161,20 @@ def plain_values(events: Sequence[Event]) -> list[float]:
     """NOT RIGOROUS: about the probabilities.
 
     Raises:
-        NoAnswer: Without scipy.
+        NoAnswer: If not all samples are Gaussian.
     """
-    try:
-        stats: Any = importlib.import_module("scipy.stats")
-    except ImportError:
-        raise NoAnswer("scipy is not installed") from None
     if any(law.family is not GAUSSIAN for event in events for law in event.samples):
         raise NoAnswer("scipy has no such probability")
-    return [_by_scipy(stats, event) for event in events]
+    return list(map(_by_scipy, events))
 
 
-def _by_scipy(stats: Any, event: Event) -> float:
+def _by_scipy(event: Event) -> float:
     places = range(len(event.samples))
     rows = np.array([[float(g.coefficient(k)) for k in places] for g in event.guards])
     deviations = np.array([float(law.scale) for law in event.samples])
-    means = rows @ np.array([float(law.mean) for law in event.samples])
-    found = stats.multivariate_normal.cdf(
+    found = multivariate_normal.cdf(
         -np.array([float(g.constant) for g in event.guards]),
-        mean=means,
+        mean=rows @ np.array([float(law.mean) for law in event.samples]),
         cov=(rows * deviations**2) @ rows.T,
         allow_singular=True,
         maxpts=100_000,

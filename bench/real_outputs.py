@@ -7,7 +7,6 @@ enclosures are as narrow as the case says.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.integrate import quad
+from scipy.stats import laplace, norm
 
 from bench.polyhedra import ENCLOSED, SCIPY, farthest
 from bench.rows import DISTANCE, NAME, TIMES, Figure, Row, Rows, Table, at_most, of, taken, within
@@ -60,7 +61,7 @@ class Published:
     second: Parts
     bits: int
     goal: float | None
-    plain: Callable[[Any], float] | None
+    plain: Callable[[], float] | None
 
 
 def compare_published(case: Published, programs: Path, patience: Patience) -> Row:
@@ -72,7 +73,9 @@ def compare_published(case: Published, programs: Path, patience: Patience) -> Ro
         enclosures[:] = [certified(case, cap)]
 
     def by_scipy(cap: float) -> None:
-        values[:] = [plain_value(case)]
+        if case.plain is None:
+            raise NoAnswer("not asked")
+        values[:] = [case.plain()]
 
     timings = side_by_side({ENCLOSED: enclosed, SCIPY: by_scipy}, patience)
     return Row(
@@ -103,21 +106,6 @@ def certified(case: Published, cap: float) -> Enclosure:
     return found.value
 
 
-def plain_value(case: Published) -> float:
-    """NOT RIGOROUS: about the divergence.
-
-    Raises:
-        NoAnswer: Without scipy, or where it is not asked.
-    """
-    if case.plain is None:
-        raise NoAnswer("not asked")
-    try:
-        modules = [importlib.import_module(f"scipy.{name}") for name in ("integrate", "stats")]
-    except ImportError:
-        raise NoAnswer("scipy is not installed") from None
-    return case.plain(modules)
-
-
 def published_numbers() -> tuple[Published, ...]:
     """Return the cases."""
     return (
@@ -131,7 +119,7 @@ def published_numbers() -> tuple[Published, ...]:
 
 
 _NAMES: dict[Family, str] = {GAUSSIAN: "Gauss", LAPLACE: "Laplace"}
-_SCIPY: dict[Family, str] = {GAUSSIAN: "norm", LAPLACE: "laplace"}
+_SCIPY: dict[Family, Any] = {GAUSSIAN: norm, LAPLACE: laplace}
 
 
 def _law(family: Family, mean: int, scale: int) -> Distribution:
@@ -150,9 +138,9 @@ def _mechanism(family: Family) -> Published:
     """One number with noise of scale 2."""
     sides = [(Part((), (_number(_law(family, mean, 2)),)),) for mean in (0, 1)]
 
-    def plain(modules: Any) -> float:
-        noise = [_frozen(modules, family, mean, 2) for mean in (0, 1)]
-        return _integral(modules, noise[0].pdf, noise[1].pdf, (-60.0, 60.0))
+    def plain() -> float:
+        noise = [_frozen(family, mean, 2) for mean in (0, 1)]
+        return _integral(noise[0].pdf, noise[1].pdf, (-60.0, 60.0))
 
     goal = 0.05 if family is GAUSSIAN else None
     name = f"{_NAMES[family]} mechanism, δ to 2^-40"
@@ -176,18 +164,17 @@ def _sparse_vector(family: Family, count: int, fresh: bool) -> Published:
             marginal = Marginal(Event(laws, guards), LinearForm.symbol(count))
             sides.append((Part((), (marginal,)),))
 
-    def plain(modules: Any) -> float:
-        quad = modules[0].quad
-        threshold = _frozen(modules, family, 0, 4)
+    def plain() -> float:
+        threshold = _frozen(family, 0, 4)
         densities = []
         for means in queries:
-            below = [_frozen(modules, family, mean, 8) for mean in means]
+            below = [_frozen(family, mean, 8) for mean in means]
 
             def inner(t: float, noise: Any = below) -> float:
                 return float(threshold.pdf(t) * noise[0].cdf(t) ** last)
 
             if fresh:
-                own = _frozen(modules, family, means[last], 12)
+                own = _frozen(family, means[last], 12)
                 chance = quad(lambda t, f=inner, n=below: f(t) * n[last].sf(t), -150, 150)[0]
                 densities.append(lambda y, c=chance, d=own: c * d.pdf(y))
             else:
@@ -197,7 +184,7 @@ def _sparse_vector(family: Family, count: int, fresh: bool) -> Published:
                         * (quad(f, -150, min(y, 0))[0] + (quad(f, 0, y)[0] if y > 0 else 0.0))
                     )
                 )
-        return _integral(modules, densities[0], densities[1], (-100.0, 100.0))
+        return _integral(densities[0], densities[1], (-100.0, 100.0))
 
     which = "fresh answer" if fresh else "compared answer"
     name = f"sparse vector with a {which}, {_NAMES[family]}, N={count}, δ to 1e-10"
@@ -216,14 +203,14 @@ def _gap(family: Family, count: int) -> Published:
             parts.append(Part((), (Marginal(event, _less(0, second)),)))
         sides.append(tuple(parts))
 
-    def plain(modules: Any) -> float:
+    def plain() -> float:
         densities = []
         for first, other in ((0, 1), (1, 0)):
-            own, rest = (_frozen(modules, family, mean, 2) for mean in (first, other))
+            own, rest = (_frozen(family, mean, 2) for mean in (first, other))
             densities.append(
                 lambda y, f=own, g=rest: (
                     (count - 1)
-                    * modules[0].quad(
+                    * quad(
                         lambda z: f.pdf(z + y) * g.pdf(z) * g.cdf(z) ** (count - 2),
                         -60,
                         60,
@@ -231,7 +218,7 @@ def _gap(family: Family, count: int) -> Published:
                     )[0]
                 )
             )
-        return _integral(modules, densities[0], densities[1], (0.0, 60.0))
+        return _integral(densities[0], densities[1], (0.0, 60.0))
 
     name = f"noisy maximum with its gap, {_NAMES[family]}, N={count}, δ to 1e-10"
     return Published(name, sides[0], sides[1], 34, 1.0, plain)
@@ -247,15 +234,12 @@ def _histogram(family: Family, count: int, bits: int) -> Published:
     return Published(name, sides[0], sides[1], bits, goal, None)
 
 
-def _frozen(modules: Any, family: Family, mean: int, scale: int) -> Any:
-    return getattr(modules[1], _SCIPY[family])(mean, scale)
+def _frozen(family: Family, mean: int, scale: int) -> Any:
+    return _SCIPY[family](mean, scale)
 
 
 def _integral(
-    modules: Any,
-    first: Callable[[float], float],
-    second: Callable[[float], float],
-    ends: Sequence[float],
+    first: Callable[[float], float], second: Callable[[float], float], ends: Sequence[float]
 ) -> float:
     growth = exp(_BUDGET)
     low, high = ends
@@ -263,9 +247,7 @@ def _integral(
     marks = [low, *kinks, high]
     return sum(
         float(
-            modules[0].quad(
-                lambda y: np.maximum(first(y) - growth * second(y), 0.0), *pair, epsabs=1e-10
-            )[0]
+            quad(lambda y: np.maximum(first(y) - growth * second(y), 0.0), *pair, epsabs=1e-10)[0]
         )
         for pair in pairwise(marks)
     )

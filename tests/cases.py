@@ -34,6 +34,9 @@ _REFUSAL = re.compile(
 )
 Each = TypeVar("Each")
 
+HOPELESS = 600
+"""Seconds after which a process is given up that would never end, on however busy a machine."""
+
 THOROUGH = os.environ.get("DIPAPPROX_TESTS") == "thorough"
 """Whether everything is asked."""
 

@@ -8,12 +8,13 @@ from hypothesis import strategies as st
 
 from dipapprox.events.event import Event
 from dipapprox.laws.distribution import Distribution
-from dipapprox.laws.families import EXPONENTIAL, GAUSSIAN, LAPLACE, REFLECTED_EXPONENTIAL
-from dipapprox.laws.family import Family
+from dipapprox.laws.families import EXPONENTIAL, FAMILIES, GAUSSIAN, LAPLACE, REFLECTED_EXPONENTIAL
+from dipapprox.laws.family import Family, RealFamily
 from dipapprox.linear.form import LinearForm
 
 SYMMETRIC = (GAUSSIAN, LAPLACE)
 CONTINUOUS = (*SYMMETRIC, EXPONENTIAL, REFLECTED_EXPONENTIAL)
+REAL_FAMILIES = tuple([each for each in FAMILIES.values() if isinstance(each, RealFamily)])
 
 SMALL = st.builds(Fraction, st.integers(-4, 4), st.sampled_from([1, 2, 3]))
 

@@ -1,6 +1,7 @@
 """Random formulas as text, with an evaluation of their own: exact fractions, or 60 decimals."""
 
 import decimal
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from typing import TypeVar
@@ -50,7 +51,7 @@ def write(formula: Formula) -> str:
     """Write a formula with a parenthesis around every operation."""
     match formula:
         case Number(value):
-            return str(Decimal(value.numerator) / Decimal(value.denominator))
+            return str(_decimal(value))
         case Name(name):
             return name
         case Negation(operand):
@@ -62,6 +63,52 @@ def write(formula: Formula) -> str:
 
 
 Real = TypeVar("Real", Fraction, Decimal)
+
+
+def exact(formula: Formula, eps: Fraction) -> Fraction | None:
+    """Evaluate a rational formula; None if it divides by 0."""
+    try:
+        return _evaluated(formula, eps, lambda value: value)
+    except ZeroDivisionError:
+        return None
+
+
+def rounded(formula: Formula, eps: Fraction) -> Decimal:
+    """Evaluate with 60 decimals.
+
+    Raises:
+        decimal.DecimalException: If there is no value.
+    """
+    with decimal.localcontext(CONTEXT) as context:
+        context.traps[decimal.Overflow] = True
+        return _evaluated(formula, _decimal(eps), _decimal)
+
+
+def _decimal(value: Fraction) -> Decimal:
+    return Decimal(value.numerator) / Decimal(value.denominator)
+
+
+def _evaluated(formula: Formula, eps: Real, number: Callable[[Fraction], Real]) -> Real:
+    match formula:
+        case Number(value):
+            return number(value)
+        case Name():
+            return eps
+        case Negation(operand):
+            return -_evaluated(operand, eps, number)
+        case Operation(left, operator, right):
+            x, y = (_evaluated(each, eps, number) for each in (left, right))
+            return _operated(x, operator, y)
+        case FormulaCall(function, argument):
+            x = _evaluated(argument, eps, number)
+            assert isinstance(x, Decimal), "not rational"
+            match function:
+                case FormulaFunction.SQRT:
+                    return x.sqrt()
+                case FormulaFunction.LOG:
+                    return x.ln()
+                case FormulaFunction.EXP:
+                    return x.exp()
 
 
 def _operated(x: Real, operator: Operator, y: Real) -> Real:
@@ -76,54 +123,3 @@ def _operated(x: Real, operator: Operator, y: Real) -> Real:
             return x / y
         case Operator.POWER:
             return x**y if y else type(x)(1)
-
-
-def exact(formula: Formula, eps: Fraction) -> Fraction | None:
-    """Evaluate a rational formula; None if it divides by 0."""
-    match formula:
-        case Number(value):
-            return value
-        case Name():
-            return eps
-        case Negation(operand):
-            value_ = exact(operand, eps)
-            return None if value_ is None else -value_
-        case Operation(left, operator, right):
-            x, y = exact(left, eps), exact(right, eps)
-            if x is None or y is None or (operator is Operator.DIVIDE and y == 0):
-                return None
-            return _operated(x, operator, y)
-        case FormulaCall():
-            raise AssertionError("not rational")
-
-
-def rounded(formula: Formula, eps: Fraction) -> Decimal:
-    """Evaluate with 60 decimals.
-
-    Raises:
-        decimal.DecimalException: If there is no value.
-    """
-    with decimal.localcontext(CONTEXT) as context:
-        context.traps[decimal.Overflow] = True
-        return _rounded(formula, Decimal(eps.numerator) / Decimal(eps.denominator))
-
-
-def _rounded(formula: Formula, eps: Decimal) -> Decimal:
-    match formula:
-        case Number(value):
-            return Decimal(value.numerator) / Decimal(value.denominator)
-        case Name():
-            return eps
-        case Negation(operand):
-            return -_rounded(operand, eps)
-        case Operation(left, operator, right):
-            return _operated(_rounded(left, eps), operator, _rounded(right, eps))
-        case FormulaCall(function, argument):
-            value_ = _rounded(argument, eps)
-            match function:
-                case FormulaFunction.SQRT:
-                    return value_.sqrt()
-                case FormulaFunction.LOG:
-                    return value_.ln()
-                case FormulaFunction.EXP:
-                    return value_.exp()

@@ -26,7 +26,7 @@ from bench.comparison import (
     PREPARED,
 )
 from bench.growth import ALONE, InFamily, growth_row, measure
-from bench.plain_events import Prepared
+from bench.plain import Prepared
 from bench.polyhedra import ENCLOSED, SCIPY, polyhedra
 from bench.real_outputs import published_numbers
 from bench.replays import PROOFS, measure_proof, proof_cases

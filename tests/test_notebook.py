@@ -12,7 +12,7 @@ from nbclient import NotebookClient
 
 import dipapprox
 from dipapprox.digits import exact_text
-from tests.waiting import HOPELESS
+from tests.cases import HOPELESS
 
 ROOT = Path(__file__).parent.parent
 NOTEBOOK = ROOT / "examples" / "dipapprox.ipynb"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import dipapprox
-from tests.waiting import HOPELESS
+from tests.cases import HOPELESS
 
 ROOT = Path(__file__).parent.parent
 PROGRAMS = sorted(p.relative_to(ROOT / "programs") for p in (ROOT / "programs").rglob("*.d*p*"))

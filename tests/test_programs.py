@@ -56,6 +56,3 @@ def test_every_header_names_a_source_and_claims_something() -> None:
     dipc = [claims for path, claims in CLAIMS.items() if path.parent.name == "dipc"]
     decided = [[each for each in claims if isinstance(each.question, Decide)] for claims in dipc]
     assert len(decided) == 17 and all(decided)
-
-
-# --- Programs of no paper's suite, from text to verdict, against values derived by hand -----------

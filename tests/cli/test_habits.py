@@ -92,8 +92,6 @@ def test_a_wide_terminal_without_greek_letters() -> None:
     assert {len(line) for line in lines} == {100}, "panels are not too wide"
 
 
-# --- what an answer is about ----------------------------------------------------------------------
-
 pytestmark = pytest.mark.usefixtures("files")
 
 # --- progress -------------------------------------------------------------------------------------

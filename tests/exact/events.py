@@ -1,6 +1,6 @@
 """Events of Laplace-type and of integer samples, for tests: probabilities, and closed forms."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 from math import prod
@@ -8,13 +8,16 @@ from math import prod
 from hypothesis import strategies as st
 
 from dipapprox.arithmetic.enclosure import Enclosure
-from dipapprox.events.event import Event, Star, spelled_out
+from dipapprox.events.circuits import Circuit, chances_of
+from dipapprox.events.event import Chosen, Event, Star, spelled_out
 from dipapprox.exact.laplace.polyhedra import integrate
 from dipapprox.exact.methods import LaplaceIntegrals
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio, exponential_sum
-from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.distribution import ChoiceLaw, Distribution, count_outcomes
 from dipapprox.laws.families import DISCRETE_LAPLACE, EXPONENTIAL, LAPLACE, REFLECTED_EXPONENTIAL
 from dipapprox.linear.form import LinearForm
+from dipapprox.semantics.outcomes import ALWAYS, Node, OutcomeSets
+from dipapprox.semantics.state import Choice
 
 
 def dlap(mean: int, scale: Fraction | int = 1) -> Distribution:
@@ -130,3 +133,24 @@ def closed_form(event: Event | Star) -> ExponentialPolynomial:
     assert isinstance(found, ExponentialPolynomial), found
     assert integrate(spelled_out(event)) == found
     return found
+
+
+# --- Sets of outcomes of one choice, as events ----------------------------------------------------
+
+
+def chosen(law: ChoiceLaw, outcomes: Iterable[int], eps: Fraction | int = 1) -> Chosen:
+    """A choice has one of some outcomes."""
+    sets = OutcomeSets()
+    single = sets.split(ALWAYS, 0, count_outcomes(law))
+    wanted = sets.union(single[outcome] for outcome in outcomes)
+    circuit, (root,) = circuit_of([Choice(law, 0, "x")], sets.nodes, [wanted])
+    return Chosen(circuit, root, Fraction(eps))
+
+
+def circuit_of(
+    choices: Sequence[Choice], nodes: Sequence[Node], sets: Sequence[int]
+) -> tuple[Circuit, tuple[int, ...]]:
+    """Return a circuit for the probabilities of sets without readings, and the node of each."""
+    chances = chances_of(choices, (), nodes, sets)
+    assert chances.diagrams is None
+    return chances.circuit, chances.sets

@@ -23,8 +23,7 @@ from dipapprox.semantics.outcomes import ALWAYS, OutcomeSets
 from dipapprox.semantics.state import Choice
 from tests import cases as asked
 from tests.cases import refuses
-from tests.chosen import chosen, circuit_of
-from tests.exact.events import equal, value_at
+from tests.exact.events import chosen, circuit_of, equal, value_at
 from tests.semantics.interpreter import law_probability
 
 ONE = ExponentialPolynomial.constant(1)

@@ -33,7 +33,7 @@ from dipapprox.privacy.intervals import derivative_bounds
 from dipapprox.proofs import cones
 from dipapprox.semantics.real_inputs import NotReal
 from tests.cases import refuses, text_of
-from tests.families import REAL_FAMILIES
+from tests.event_strategies import REAL_FAMILIES
 from tests.test_architecture import FILES, PACKAGE
 
 ONE = Fraction(1)

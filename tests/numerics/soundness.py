@@ -21,7 +21,7 @@ from dipapprox.numerics.algebras.balls import BallAlgebra, BallFunction
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import Grid, build_grid
 from dipapprox.numerics.algebras.sampled import Sampled, panel_errors
-from tests.families import REAL_FAMILIES
+from tests.event_strategies import REAL_FAMILIES
 from tests.numerics.one_by_one import integral, power, product, value, whole
 
 _BITS = 160

@@ -29,9 +29,16 @@ from dipapprox.numerics.kinds import Tier, has_density, is_discrete, is_gaussian
 from dipapprox.numerics.methods import Method
 from dipapprox.numerics.nested.engine import Nested
 from tests.cases import examples
-from tests.event_strategies import CONTINUOUS, SMALL, difference_events, events, form, of_family
+from tests.event_strategies import (
+    CONTINUOUS,
+    REAL_FAMILIES,
+    SMALL,
+    difference_events,
+    events,
+    form,
+    of_family,
+)
 from tests.exact.events import integer_events
-from tests.families import REAL_FAMILIES
 from tests.numerics.one_by_one import alone
 
 Fits = Callable[[Connected], bool]

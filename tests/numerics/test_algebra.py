@@ -48,8 +48,7 @@ from dipapprox.numerics.elimination.refinement import GridRequirements, Refineme
 from dipapprox.numerics.kinds import Tier
 from tests import cases as asked
 from tests.cases import refuses
-from tests.event_strategies import less, of_family
-from tests.families import REAL_FAMILIES
+from tests.event_strategies import REAL_FAMILIES, less, of_family
 from tests.numerics.one_by_one import alone, power, value, whole
 from tests.numerics.soundness import run
 

@@ -44,9 +44,8 @@ from dipapprox.numerics.kinds import Tier
 from dipapprox.numerics.methods import InOrder, Method, TriedMethod
 from dipapprox.numerics.nested.engine import Nested
 from tests.cases import check_answers, evaluated, refuses
-from tests.chosen import chosen
-from tests.event_strategies import gauss, laplace, less
-from tests.families import REAL_FAMILIES
+from tests.event_strategies import REAL_FAMILIES, gauss, laplace, less
+from tests.exact.events import chosen
 
 BITS = 100
 points = st.fractions(-12, 12, max_denominator=64)

@@ -35,8 +35,7 @@ from dipapprox.numerics.kinds import Tier, has_density, is_gaussian
 from dipapprox.numerics.methods import InOrder, TriedMethod
 from dipapprox.numerics.nested.engine import Nested
 from tests.cases import part
-from tests.event_strategies import form, gauss, laplace, less, of_family
-from tests.families import REAL_FAMILIES
+from tests.event_strategies import REAL_FAMILIES, form, gauss, laplace, less, of_family
 from tests.numerics.one_by_one import alone, enclosed
 
 Q = Fraction
@@ -124,9 +123,6 @@ def test_a_time_limit_names_the_component() -> None:
     ):
         alone(Eliminated(), grid(5), 40)
     assert reached.value.event == grid(5)
-
-
-# --- Gaussian events by rank, and samples that take values in turn --------------------------------
 
 
 # --- closed forms -----------------------------------------------------------------------------

@@ -45,13 +45,12 @@ from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.privacy.subjects import open_method
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
-from tests.cases import cases, part, refuses, text_of
+from tests.cases import HOPELESS, cases, part, refuses, text_of
 from tests.event_strategies import gauss, laplace, less
 from tests.numerics.one_by_one import Recording, alone
 from tests.scrambled import raw_events
 from tests.semantics.interpreter import Noise, distribution
 from tests.semantics.strategies import programs
-from tests.waiting import HOPELESS
 
 Q = Fraction
 CHAIN = Event((gauss(0), gauss(1), laplace(0)), (less(0, 1), less(1, 2)))

@@ -29,8 +29,7 @@ from dipapprox.numerics.nested.engine import (
     variables,
 )
 from dipapprox.numerics.nested.evaluation import Effort, NodeEvaluator, integrate, make_evaluator
-from tests.event_strategies import gauss, less, of_family
-from tests.families import REAL_FAMILIES
+from tests.event_strategies import REAL_FAMILIES, gauss, less, of_family
 from tests.numerics.one_by_one import alone, enclosed
 
 ENGINE = Nested(Strategy.LEAST_NESTING)

@@ -24,14 +24,16 @@ from dipapprox.privacy.intervals import verifier as interval_verifier
 from dipapprox.privacy.intervals.derivative_bounds import DerivativeBounds, Rates
 from dipapprox.privacy.intervals.formula_verifier import verify_formula
 from dipapprox.privacy.intervals.tables import radii
-from dipapprox.privacy.intervals.verdict import IntervalVerdict
+from dipapprox.privacy.intervals.verdict import FormulaClaim, IntervalVerdict
 from dipapprox.privacy.intervals.verifier import verify_interval
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.subjects import open_probabilities
+from dipapprox.questions.arguments import spelled_as_keyword
+from dipapprox.questions.question import read
+from dipapprox.questions.verify import Verify
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
 from tests.cases import cases, examples, template_of, text_of, texts_in
-from tests.claims import formula_claim
 
 PROGRAMS = Path(__file__).parents[2] / "programs"
 
@@ -41,6 +43,11 @@ THRESHOLD = text_of("privacy/interval-1")
 
 def options() -> Options:
     return Options()
+
+
+def formula_claim(eps_prv: str | None, delta: str) -> FormulaClaim:
+    given = {"eps": 1, "eps_prv": eps_prv, "delta": delta}
+    return read(Verify, given, spelled_as_keyword).formulas()
 
 
 def decide(

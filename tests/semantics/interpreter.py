@@ -147,7 +147,7 @@ def _block(block: core.Block, store: dict[str, Value], noise: Drawing, script: C
                     _block(body, store, noise, script)
             case core.Choose(target=target, options=options, proportional=proportional):
                 cell = _cell(target, store)
-                weights = [_weight(weight, store) for _, weight in options]
+                weights = [_number(weight, store) for _, weight in options]
                 if proportional:
                     weights = [weight / sum(weights) for weight in weights]
                 values = [_value(value, store) for value, _ in options]
@@ -170,29 +170,13 @@ def exponential(exponent: Fraction) -> Fraction:
     return told_apart("exp", exponent) if exponent else Fraction(1)
 
 
-def _weight(weight: core.Weight, store: Mapping[str, Value]) -> Fraction:
-    match weight:
-        case core.Sum(left, right):
-            return _weight(left, store) + _weight(right, store)
-        case core.Product(left, right):
-            return _weight(left, store) * _weight(right, store)
-        case core.Inverse(operand):
-            return 1 / _weight(operand, store)
-        case core.Epsilon():
-            return EPSILON
-        case core.Exponential(exponent):
-            return exponential(_weight(exponent, store))
-        case _:
-            return _number(weight, store)
-
-
 def _cell(target: core.Variable | core.Element, store: Mapping[str, Value]) -> str:
     if isinstance(target, core.Variable):
         return target.name
     return f"{target.array}[{_value(target.index, store)}]"
 
 
-def _value(expression: core.Expression, store: Mapping[str, Value]) -> Value:
+def _value(expression: core.Expression | core.Weight, store: Mapping[str, Value]) -> Value:
     match expression:
         case core.Constant(value=value):
             return value
@@ -205,9 +189,15 @@ def _value(expression: core.Expression, store: Mapping[str, Value]) -> Value:
             return _number(left, store) + _number(right, store)
         case core.Product(left=left, right=right):
             return _number(left, store) * _number(right, store)
+        case core.Inverse(operand):
+            return 1 / _number(operand, store)
+        case core.Epsilon():
+            return EPSILON
+        case core.Exponential(exponent):
+            return exponential(_number(exponent, store))
 
 
-def _number(expression: core.Expression, store: Mapping[str, Value]) -> Fraction:
+def _number(expression: core.Expression | core.Weight, store: Mapping[str, Value]) -> Fraction:
     value = _value(expression, store)
     assert isinstance(value, Fraction), "named values are only compared for equality"
     return value
