@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.stats import multivariate_normal
@@ -115,25 +116,32 @@ def _at_least(threshold: int, samples: range) -> LinearForm:
 def compare_polyhedra(batch: LinearGuards, programs: Path, patience: Patience) -> Row:
     """Time both on the same events, in turns; the distance is that of scipy's values, if any."""
     events = batch.events()
+    found = beside_scipy(
+        lambda cap: certified(batch.method(), events, cap), lambda: plain_values(events), patience
+    )
+    times = ratio(found["timings"][SCIPY], found["timings"][ENCLOSED])
+    return Row(batch, {"events": len(events), **found, "ratio": times})
+
+
+def beside_scipy(
+    enclose: Callable[[float], list[Enclosure]],
+    plain: Callable[[], list[float]],
+    patience: Patience,
+) -> dict[str, Any]:
+    """Time both in turns; the width of the first enclosure, and how far values are at most from
+    theirs: None where nothing was found."""
     values: list[float] = []
     enclosures: list[Enclosure] = []
 
     def enclosed(cap: float) -> None:
-        enclosures[:] = certified(batch.method(), events, cap)
+        enclosures[:] = enclose(cap)
 
     def by_scipy(cap: float) -> None:
-        values[:] = plain_values(events)
+        values[:] = plain()
 
     timings = side_by_side({ENCLOSED: enclosed, SCIPY: by_scipy}, patience)
-    return Row(
-        batch,
-        {
-            "events": len(events),
-            "timings": timings,
-            "ratio": ratio(timings[SCIPY], timings[ENCLOSED]),
-            "distance": farthest(values, enclosures),
-        },
-    )
+    width = float(enclosures[0].width) if enclosures else None
+    return {"timings": timings, "width": width, "distance": farthest(values, enclosures)}
 
 
 def farthest(values: Sequence[float], enclosures: Sequence[Enclosure]) -> float | None:

@@ -19,9 +19,9 @@ import numpy as np
 from scipy.integrate import quad
 from scipy.stats import laplace, norm
 
-from bench.polyhedra import ENCLOSED, SCIPY, farthest
+from bench.polyhedra import ENCLOSED, SCIPY, beside_scipy
 from bench.rows import DISTANCE, NAME, TIMES, Figure, Row, Rows, Table, at_most, of, taken, within
-from bench.timing import NoAnswer, Patience, ratio, side_by_side
+from bench.timing import NoAnswer, Patience, ratio
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import exponential
 from dipapprox.composition.product_measures import ProductMeasures
@@ -65,28 +65,15 @@ class Published:
 
 
 def compare_published(case: Published, programs: Path, patience: Patience) -> Row:
-    """Time both on one case, in turns; widths and distances are None where nothing was found."""
-    values: list[float] = []
-    enclosures: list[Enclosure] = []
+    """Time both on one case, in turns."""
 
-    def enclosed(cap: float) -> None:
-        enclosures[:] = [certified(case, cap)]
-
-    def by_scipy(cap: float) -> None:
+    def plain() -> list[float]:
         if case.plain is None:
             raise NoAnswer("not asked")
-        values[:] = [case.plain()]
+        return [case.plain()]
 
-    timings = side_by_side({ENCLOSED: enclosed, SCIPY: by_scipy}, patience)
-    return Row(
-        case,
-        {
-            "timings": timings,
-            "ratio": ratio(timings[ENCLOSED], timings[SCIPY]),
-            "width": float(enclosures[0].width) if enclosures else None,
-            "distance": farthest(values, enclosures),
-        },
-    )
+    found = beside_scipy(lambda cap: [certified(case, cap)], plain, patience)
+    return Row(case, {**found, "ratio": ratio(found["timings"][ENCLOSED], found["timings"][SCIPY])})
 
 
 def certified(case: Published, cap: float) -> Enclosure:

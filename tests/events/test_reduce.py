@@ -40,7 +40,7 @@ from dipapprox.events.reduce import (
 )
 from dipapprox.events.symmetry import CellSymmetry
 from dipapprox.exact.methods import Exact
-from dipapprox.language.core import Input, Listed, Program
+from dipapprox.language.core import Input, Listed
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import (
     DISCRETE_LAPLACE,
@@ -58,6 +58,7 @@ from dipapprox.pairs.walk import plan_walk
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
 from tests.cases import part, text_of
+from tests.grammars import texts
 
 
 @given(st.data(), events())
@@ -363,36 +364,10 @@ def swapped(input: Input, first: int, second: int) -> Input:
     return tuple(values)
 
 
-@st.composite
-def alike(draw: st.DrawFn) -> Program:
-    """Three or four queries that are treated nearly alike: some swaps hold, some nearly do."""
-    size = draw(st.integers(3, 4))
-    odd = st.sampled_from([1, 1, 1, 1, 1, 2])
-    lines = [f"input q[{size}] in {{0, 1}}", "output out[2] in 0..9", "adjacent all"]
-    lines += ["out[1] <- 0", "out[2] <- 0", "t <- Gauss(0, 1 / eps)"]
-    for i in range(1, size + 1):
-        lines.append(f"r[{i}] <- Gauss({draw(odd)} * q[{i}], {draw(odd)} / eps)")
-    index = st.integers(1, size)
-    depth = 0
-    for number in range(1, draw(st.integers(1, 5)) + 1):
-        left = f"r[{draw(index)}] {draw(st.sampled_from(['>=', '<']))}"
-        right = draw(st.sampled_from(["t", "1", f"r[{draw(index)}]", f"q[{draw(index)}]"]))
-        condition = draw(st.sampled_from([f"{left} {right}", f"q[{draw(index)}] = 1"]))
-        lines += [f"if {condition} then", f"out[{draw(st.integers(1, 2))}] <- {number}"]
-        if draw(st.booleans()):
-            lines.append("else")
-        depth += 1
-        if draw(st.booleans()):
-            lines.append("end")
-            depth -= 1
-    if draw(st.booleans()):
-        lines.append("out[2] <- argmax(r)")
-    return read("\n".join(lines + ["end"] * depth) + "\n")
-
-
-@given(alike(), st.booleans())
-def test_what_is_found_in_random_programs_is_true(program, merge) -> None:
-    check_swaps(execute(program, merge))
+@given(texts("alike", 8), st.booleans())
+def test_what_is_found_in_random_programs_is_true(text, merge) -> None:
+    """Four queries that are treated nearly alike: some swaps hold, some nearly do."""
+    check_swaps(execute(read(text), merge))
 
 
 def check_swaps(states: FinalStates) -> None:

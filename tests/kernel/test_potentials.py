@@ -30,12 +30,12 @@ from dipapprox.questions.prove import Proof
 from dipapprox.replays.words import words_of
 from tests.automata.random_automata import random_automaton
 from tests.cases import check_answers, examples, part, refuses, text_of
+from tests.grammars import texts
 from tests.kernel.edits import places_in, require_sound, variants, with_at
 from tests.kernel.machines import judged as judging
 from tests.kernel.served import EXAMPLES, proof_for, written
 from tests.kernel.streams import stream
 from tests.proofs.test_rounds import Writer
-from tests.services.strategies import services
 
 PROGRAMS = Path(__file__).parent.parent.parent / "programs"
 OPTIONS = Options(proved=True)
@@ -369,7 +369,7 @@ def test_at_one_eps_they_are_replayed_for_it_alone(name: str) -> None:
 
 
 @examples(6)
-@given(services(), st.sampled_from([None, Fraction(1, 2), Fraction(3)]))
+@given(texts("services", 9), st.sampled_from([None, Fraction(1, 2), Fraction(3)]))
 def test_random_services_are_replayed(text: str, eps: Fraction | None) -> None:
     are_replayed(text, eps)
 

@@ -158,14 +158,6 @@ def damaged(draw: st.DrawFn, texts: list[str], pieces: list[str]) -> str:
         start = draw(st.integers(0, len(text)))
         end = min(len(text), start + draw(st.integers(0, 12)))
         other = draw(st.integers(0, len(text)))
-        piece = draw(
-            st.one_of(
-                st.just(""),
-                st.sampled_from(pieces),
-                st.just(text[start:end] * 2),
-                st.just(text[other : other + 15]),
-                st.text(max_size=3),
-            )
-        )
-        text = text[:start] + piece + text[end:]
+        some = ["", draw(st.sampled_from(pieces)), text[start:end] * 2, text[other : other + 15]]
+        text = text[:start] + draw(st.sampled_from(some) | st.text(max_size=3)) + text[end:]
     return text

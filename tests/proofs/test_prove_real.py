@@ -43,6 +43,7 @@ from dipapprox.proofs.prove_real import IMPOSSIBLE, prove_real
 from dipapprox.proofs.worst_change import Change, CostOfChanges, changes_of
 from dipapprox.questions.verify import Verify
 from tests.cases import cases, examples, refuses, text_of
+from tests.grammars import texts
 from tests.kernel.test_potentials import file_of
 
 from .confirmation import confirm
@@ -397,39 +398,8 @@ def test_rays_lose_nearly_the_budget(path, parameters) -> None:
     assert decide(program, budget=proof.lower * NEARLY, pairs=pairs).answer is Answer.NOT_DP
 
 
-@st.composite
-def programs(draw: st.DrawFn) -> str:
-    """Decision trees over three samples and two inputs, with an output at each leaf."""
-    lines = [
-        "input q[2] in -1..1",
-        "output out in {1, 2, 3}",
-        draw(st.sampled_from(["adjacent linf 1", "adjacent l1 1", "adjacent increasing 1"])),
-    ]
-    means = ["0", "q[1]", "q[2]", "q[1] + 1", "0 - q[2]", "q[1] - q[2]"]
-    laws = draw(st.sampled_from([["Lap", "Lap", "LapPlus", "LapMinus"], ["DLap"]]))
-    for k in range(1, 4):
-        law, mean = draw(st.sampled_from(laws)), draw(st.sampled_from(means))
-        lines.append(f"r{k} <- {law}({mean}, {draw(st.integers(1, 3))} / eps)")
-    sides = ["r1", "r2", "r3", "0", "1", "q[1]"]
-
-    def tree(depth: int) -> None:
-        if depth == 0:
-            lines.append(f"out <- {draw(st.integers(1, 3))}")
-            return
-        left = draw(st.sampled_from(sides[:3]))
-        right = draw(st.sampled_from([side for side in sides if side != left]))
-        lines.append(f"if {left} {draw(st.sampled_from(['<', '>=']))} {right} then")
-        tree(depth - draw(st.integers(1, 2)) if depth > 1 else 0)
-        lines.append("else")
-        tree(depth - 1)
-        lines.append("end")
-
-    tree(3)
-    return "\n".join(lines) + "\n"
-
-
 @examples(2)
-@given(programs())
+@given(texts("decisions", 20))
 def test_random_programs(text) -> None:
     """Private at the upper bound on a small domain; far out on the ray not below the lower one."""
     program = parse(text, widen="-999..999")

@@ -43,6 +43,7 @@ from tests.cases import (
     template_of,
     texts_in,
 )
+from tests.grammars import texts
 from tests.semantics.interpreter import Noise, Unassigned, distribution, distribution_of_states, run
 from tests.semantics.strategies import programs
 
@@ -120,34 +121,11 @@ def test_states_whose_choices_depend_on_the_input_have_the_right_probabilities(
     check_partition(program, True, seed, 2, fewer=True, few_inputs=True)
 
 
-CELLS, RELATIONS = st.sampled_from(["i", "1", "2", "3"]), st.sampled_from(["<=", "=", "<", "!="])
-CONDITIONS = st.builds(
-    "q[{}] {} {}".format, CELLS, RELATIONS, st.sampled_from(["v", "v", "1", "2", "q[1]"])
-)
-COUNTS = st.builds(
-    "if {} then {} else {} end".format,
-    st.lists(CONDITIONS, min_size=1, max_size=2).map(" and ".join),
-    st.sampled_from(["c <- c + 1", "c <- 1 - c", "d <- c", "c <- c + q[i]"]),
-    st.sampled_from(["skip", "d <- d + 1", "c <- c + 1"]),
-)
-ENDS = st.sampled_from(
-    [
-        "if d > c then out <- d else out <- c end",
-        "if q[2] = 1 then out <- c else out <- d end",
-        "out <- choose {c : 1/3, d : 2/3}",
-        "b <- choose {0 : 1/2, 1 : 1/2}; if q[3] = b then out <- c else out <- d end",
-        "x <- Lap(c, 1 / eps); if x > q[1] then out <- 1 else out <- d end",
-    ]
-)
-
-
 @examples(4)
-@given(counts=st.lists(COUNTS, min_size=1, max_size=2), end=ENDS, seed=st.integers(0, 2**32))
-def test_states_are_united_whose_inputs_are_read_again(counts, end, seed) -> None:
+@given(text=texts("columns", 20), seed=st.integers(0, 2**32))
+def test_states_are_united_whose_inputs_are_read_again(text, seed) -> None:
     """Counts of the same inputs, one value after the other: columns of a histogram."""
-    turns = "for v in 0..2 do for i in 1..3 do " + "; ".join(counts) + " end end"
-    start = "input q[3] in 0..2\noutput out in -90..90\nadjacent all\nc <- 0\nd <- 0\n"
-    program = elaborate(parse(f"{start}{turns}\n{end}"), {}, "columns")
+    program = elaborate(parse(text), {}, "columns")
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(merging, "_FEW", seed % 9)
         check_partition(program, True, seed, 2, fewer=True)
@@ -411,26 +389,10 @@ def test_shipped_programs(path) -> None:
     check(load(path, {"N": Fraction(5 if path.stem.startswith("k") else 8)}), True)
 
 
-DRAWS = ("r <- Gauss(q[i], 4 / eps)", "r <- Gauss(t, 1 / eps)", "s <- Gauss(q[i], 1 / eps)")
-CONDITIONS = ("r >= x", "r < y", "s > r", "r >= 0", "s <= x", "q[i] = 1", "t = 0", "r >= q[i]")
-ACTIONS = ("out[i] <- 1", "out[i] <- 0", "last <- 1", "last <- 0", "exit", "x <- r", "s <- r")
-
-
-@st.composite
-def turns(draw: st.DrawFn) -> str:
-    """Statements of a turn: draws, then branches."""
-    lines = draw(st.lists(st.sampled_from(DRAWS), max_size=2, unique=True))
-    for _ in range(draw(st.integers(1, 2))):
-        conditions = draw(st.lists(st.sampled_from(CONDITIONS), min_size=1, max_size=2))
-        then, other = (draw(st.lists(st.sampled_from(ACTIONS), max_size=2)) for _ in range(2))
-        lines += [f"if {' and '.join(conditions)} then", *then, "else", *other, "end"]
-    return "\n".join(lines)
-
-
 KNOWN = "if q[1] = 0 then exit end\nif q[2] = 0 then exit end\n"
 
 
-@given(turns(), st.sampled_from(["", "out[4] <- 2\n", KNOWN]), st.booleans())
+@given(texts("turns", 20), st.sampled_from(["", "out[4] <- 2\n", KNOWN]), st.booleans())
 def test_random_turns(turn, before, ends) -> None:
     start = "x <- Gauss(0, 1)\ny <- Gauss(t, 1)\nr <- x\ns <- y\n" + ("last <- 1\n" if ends else "")
     program = read(f"{TURNS}{CLEARED}{before}{start}for i in 1..N do\n{turn}\nend", N=6)

@@ -8,7 +8,6 @@ from math import comb
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.strategies import DrawFn
 
 from dipapprox import Enclosure, Limits, NotEnclosed, Options, decide
 from dipapprox.events.catalogue import Catalogue
@@ -23,7 +22,8 @@ from dipapprox.privacy.subjects import open_probabilities
 from dipapprox.semantics import spent_samples
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
-from tests.cases import cases, examples, template_of
+from tests.cases import cases, examples
+from tests.grammars import texts
 from tests.semantics.interpreter import Noise, distribution, distribution_of_states
 
 Distribution = dict[tuple[core.Value, ...], Enclosure]
@@ -109,29 +109,11 @@ def test_what_else_depends_on_comparisons(name) -> None:
     agree(distributions(fewer), distributions(all_paths))
 
 
-TURNS = st.lists(
-    st.sampled_from(
-        [
-            "r <- Lap(q[i], 4 / eps)",
-            "s <- Gauss(t, 1 / eps)",
-            "if r >= x then c <- c + 1 end",
-            "if r < 0 then c <- 2 - c end",
-            "if s >= y then c <- 1 end",
-            "if s < r then c <- c + 1 end",
-            "x <- r",
-            "if c > 3 then c <- 0 end",
-        ]
-    ),
-    min_size=2,
-    max_size=4,
-)
-
-
-@given(TURNS, st.sampled_from(["", "if x >= 1 then c <- 0 end"]))
+@given(texts("counters", 1), st.sampled_from(["", "if x >= 1 then c <- 0 end"]))
 @examples(4)
 def test_random_turns(turn, after) -> None:
     start = "x <- Lap(0, 2 / eps)\ny <- Gauss(t, 1)\nr <- x\ns <- y"
-    example = program("\n".join(turn), 2, start, after, most=60)
+    example = program(turn, 2, start, after, most=60)
     fewer, all_paths = counted(example), execute(example, True)
     agree(distributions(fewer, 20), distributions(all_paths, 20))
 
@@ -164,55 +146,6 @@ def test_comparisons_of_samples_that_are_looked_at_again_do_not_trade_places() -
 
 # --- States that differ in what they know of inputs not read again --------------------------------
 
-_HEADER = template_of("spent_samples-header")
-
-_VALUES = ["0", "1", "2", "q[1]", "1 - q[2]", "q[3]", "r", "n", "m"]
-_WEIGHTS = ["1/4", "(1 + q[1]) / 4", "(1 + 2 * q[2]) / 4", "q[3] / 2", "(1 + r) / 3", "(2 - m) / 9"]
-_TESTS = [
-    "q[1] = 1",
-    "q[2] = 0",
-    "q[1] + q[3] > 1",
-    "r < 1",
-    "s = x",
-    "n = 0",
-    "n + r > m",
-    "m = 1",
-]
-_STEPS = ["n <- b", "n <- clamp(n + b, 0, 2)", "n <- 0", "m <- clamp(m + b, 0, 1)", "m <- 1 - m"]
-
-
-@st.composite
-def _blocks(draw: DrawFn, noisy: bool, depth: int = 0) -> str:
-    lines = []
-    for _ in range(draw(st.integers(1, 6 if depth == 0 else 2))):
-        kinds = ["choose", "choose", "step", "step", "seen"] + ["branch"] * (2 - depth) * 2
-        match draw(st.sampled_from([*kinds, *(["exit"] if depth else [])])):
-            case "choose":
-                first, second = draw(st.sampled_from(_VALUES)), draw(st.sampled_from(_VALUES))
-                weight = draw(st.sampled_from(_WEIGHTS))
-                lines.append(f"b <- choose {{ {first} : {weight}, {second} : 1 - {weight} }}")
-            case "step":
-                lines.append(draw(st.sampled_from(_STEPS)))
-            case "seen":
-                lines.append(f"seen <- {draw(st.sampled_from(['s', 'x', 'y']))}")
-            case "exit":
-                lines.append("out <- clamp(n - m, -9, 9)\nexit")
-                break
-            case _:
-                tests = [*_TESTS, "z < 0", "z < 1/2", "q[1] + z > r"] if noisy else _TESTS
-                then, other = draw(_blocks(noisy, depth + 1)), draw(_blocks(noisy, depth + 1))
-                test = draw(st.sampled_from(tests))
-                lines.append(f"if {test} then\n{then}\nelse\n{other}\nend")
-    return "\n".join(lines)
-
-
-@st.composite
-def _programs(draw: DrawFn) -> core.Program:
-    noisy = draw(st.booleans())
-    noise = "b <- 0\n" + ("z <- Lap(q[2], 1)\n" if noisy else "")
-    text = _HEADER.format(noise=noise, body=draw(_blocks(noisy)))
-    return elaborate(parse(text), {}, "random")
-
 
 def _inputs(program: core.Program) -> list[core.Input]:
     return list(product(*(cell.domain for cell in program.inputs)))
@@ -237,9 +170,9 @@ def _chances(states: FinalStates, inputs: list[core.Input]) -> list[dict[int, Fr
     return found
 
 
-@given(program=_programs(), seed=st.integers(0, 2**32))
-def test_programs_have_the_probabilities_of_their_runs(program, seed) -> None:
-    generator = random.Random(seed)
+@given(text=texts("known_inputs", 14), seed=st.integers(0, 2**32))
+def test_programs_have_the_probabilities_of_their_runs(text, seed) -> None:
+    program, generator = elaborate(parse(text), {}, "random"), random.Random(seed)
     inputs = _inputs(program)
     asked = None
     if seed % 2:

@@ -30,9 +30,9 @@ from dipapprox.services.search import loss_by_values
 from dipapprox.services.service_proof import prove_service
 from dipapprox.services.system import System
 from tests.cases import check_answers, evaluated, examples, refuses, template_of, text_of
+from tests.grammars import texts
 from tests.schemas import check_schema
 from tests.services.examples import COIN, DATA, HEAD, ONCE, proof_of, service_of, slots
-from tests.services.strategies import counting_services, services
 
 NOISE = "reply <- clamp(DLap(n, 1 / eps), 0, 1)"
 
@@ -68,7 +68,7 @@ def test_claims_and_limits() -> None:
 STORED = text_of("services/losses-stored")
 
 
-@given(services())
+@given(texts("services", 9))
 def test_decide_confirms_that_there_is_no_budget(text) -> None:
     """What leaves no budget, unrolled, breaks a large one for some eps."""
     service = service_of(text)
@@ -150,7 +150,7 @@ def gains(system: System, runs: Runs, left: int, differ: bool) -> Iterator[Gain 
 
 @pytest.mark.parametrize("at", [(None,), (Fraction(1, 5), Fraction(2))])
 @examples(3)
-@given(services(), st.data())
+@given(texts("services", 9), st.data())
 def test_no_three_calls_lose_more(at, text, data) -> None:
     """For every ε, and at one of those of the table."""
     asked = AskedService(service_of(text), data.draw(st.sampled_from(at)))
@@ -170,7 +170,9 @@ def test_no_three_calls_lose_more(at, text, data) -> None:
 
 @examples(4)
 @given(
-    services(), st.lists(st.sampled_from(["data 0", "data 1", "ask", "ask"]), max_size=3), st.data()
+    texts("services", 9),
+    st.lists(st.sampled_from(["data 0", "data 1", "ask", "ask"]), max_size=3),
+    st.data(),
 )
 def test_decide_confirms_the_budget_on_unrolled_calls(text, calls, data) -> None:
     service = service_of(text)
@@ -269,7 +271,7 @@ def ratio(numerator: ExponentialPolynomial, *below: ExponentialPolynomial) -> Ex
 # --- Counters by differences against counters by value, and services too large for values ---------
 
 
-@given(counting_services())
+@given(texts("services", 9, "counting"))
 def test_differences_of_counters_bound_what_values_show(text) -> None:
     service = service_of(text)
     try:
