@@ -75,6 +75,9 @@ Read = tuple[Function, Files, str]
 def _execute(read: Read, parameters: Mapping[str, Fraction]) -> Executed:
     function, files, adjacent = read
     span = places.span_of(function.node)
+    if (found := places.facts_of(function.node).yields) is not None:
+        message = "the mechanism yields: it must return all that it publishes at once, as a list"
+        raise refusal("type error", message, "", places.span_of(found))
     head = SignatureHead(Machine(files.load), function, adjacent, parameters)
     for name in head.needed - parameters.keys():
         hint = "the privacy parameter is called eps"

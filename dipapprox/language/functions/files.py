@@ -277,7 +277,7 @@ def reached(values: list[Any], *, whole: bool = True) -> frozenset[int]:
         elif isinstance(each, MethodType | staticmethod | classmethod):
             waiting += [each.__func__, getattr(each, "__self__", None)]
         elif isinstance(each, property | Field):
-            waiting.append(each.fget if isinstance(each, property) else each.default_factory)
+            waiting += [getattr(each, part, None) for part in ("fget", "fset", "default_factory")]
         elif isinstance(each, Function):
             defaults = (known.default for known in each.signature.parameters.values())
             waiting += [each.scope, *defaults]

@@ -39,6 +39,7 @@ from dipapprox.language.functions.operators import (
     VIEWS,
     combine,
     end,
+    is_alike,
     items,
     key,
     keys,
@@ -214,6 +215,9 @@ class Ranked:
 
     def __gt__(self, other: Ranked) -> bool:
         return truth(self.machine, ordered(self.machine, ast.Gt, self.key, other.key))
+
+    def __eq__(self, other: object) -> bool:
+        return is_alike(self.machine, self.key, other.key)  # type: ignore[attr-defined]  # of these
 
 
 class Heap(list[Ranked]):

@@ -278,7 +278,7 @@ class Machine:
         self.kept: dict[int, tuple[Any, Any, Any]] | None = None
         self.age = 0
         self.tries = 0
-        self.branches: dict[bool, Callable[[], None]] = {}
+        self.branches: dict[bool, Callable[[], Any]] = {}
 
     @property
     def here(self) -> Span | None:
@@ -306,6 +306,13 @@ class Machine:
     def call(self, function: Any, /, *placed: Any, **named: Any) -> Any:
         self.step()
         return perform(function, self, placed, named)
+
+    def enter(self) -> None:
+        """Go into a call; who leaves it counts `depth` down."""
+        if self.depth >= MOST_CALLS:
+            message = f"more than {MOST_CALLS} calls inside each other: a recursion without end?"
+            raise self.limit(message)
+        self.depth += 1
 
     def step(self) -> None:
         self.left -= 1

@@ -12,6 +12,7 @@ from fractions import Fraction
 from functools import partial, reduce
 from importlib import import_module
 from inspect import BoundArguments
+from itertools import groupby
 from typing import Any
 
 from dipapprox.language.functions import noise
@@ -236,6 +237,12 @@ def _cells(machine: Machine, value: Any) -> Any:
     """Return the numbers of a list that numpy takes; None for what it takes as one number."""
     several = isinstance(value, Array) or type(value) in (list, tuple, range)
     return TAKEN["numbers"](machine, value) if several else None
+
+
+@ours
+def _itertools__groupby(machine: Machine, values: Iterator[Any], key: Any) -> Stream:
+    groups = groupby(values, partial(Ranked, machine, by=key))
+    return Stream(((each.key, Stream(group, machine.age)) for each, group in groups), machine.age)
 
 
 @ours

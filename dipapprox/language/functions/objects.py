@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 from dipapprox.language.functions import library, natives
 from dipapprox.language.functions.machine import (
     HOME,
-    MOST_CALLS,
     Function,
     ImportedName,
     Machine,
@@ -95,10 +94,14 @@ def set_attribute(machine: Machine, value: Any, name: str, what: Any) -> None:
         raise machine.refusal(f"{kind_of(value)} has no attributes to assign")
     machine.change(value)
     kind = type(value)
-    slots = vars(kind).get("__slots__", (name,))
-    if name not in slots or getattr(getattr(kind, "__dataclass_params__", None), "frozen", False):
+    held, slots = getattr_static(kind, name, None), vars(kind).get("__slots__", (name,))
+    fixed = getattr(getattr(kind, "__dataclass_params__", None), "frozen", False)
+    if isinstance(held, property) and held.fset is not None and not fixed:
+        machine.call(held.fset, value, what)
+        return
+    if name not in slots or fixed:
         raise machine.refusal(f"'{name}' of {kind_of(value)} is not assigned")
-    if hasattr(getattr_static(kind, name, None), "__set__"):
+    if hasattr(held, "__set__"):
         raise machine.refusal(f"'{name}' is a property, which is not assigned")
     vars(value)[name] = what
 
@@ -188,9 +191,10 @@ def define(
     if slots is not None:
         made.__slots__ = tuple(slots)  # type: ignore[attr-defined]  # asked by `set_attribute`
     for value in values.values():
-        function = getattr(value, "fget", getattr(value, "__func__", value))
-        if isinstance(function, Function) and function.scope.values is values:
-            function.owner = made
+        for part in ("fget", "fset", "__func__"):
+            function = getattr(value, part, value)
+            if isinstance(function, Function) and function.scope.values is values:
+                function.owner = made
     return made
 
 
@@ -304,12 +308,11 @@ def call_function(
         return _returned(machine, node, scope)
     if function.owner is not None and placed:
         scope.method = function.owner, placed[0]
-    if machine.depth >= MOST_CALLS:
-        message = f"more than {MOST_CALLS} calls inside each other: a recursion without end?"
-        raise machine.limit(message)
+    if facts.yields is not None and isinstance(node, ast.FunctionDef):
+        return machine.evaluate(ast.Module(node.body, []), scope)
     before, again = machine.node, machine.active.get(node, 0)
+    machine.enter()
     machine.active[node] = again + 1
-    machine.depth += 1
     machine.unbounded += bool(again)
     try:
         return _returned(machine, node, scope)

@@ -106,15 +106,19 @@ def key(machine: Machine, value: Any, sought: bool = False) -> Any:
     """Return a value that may be a key, or an element of a set, or is sought among such."""
     if type(value) in SCALARS or isinstance(value, type | Function | symbols.FloatKey):
         return value
-    if is_object(value) and not isinstance(value, tuple | BaseException) and not _options(value):
+    options = _options(value)
+    if is_object(value) and not isinstance(value, tuple | BaseException) and not options:
         return value
+    if options and options.frozen and all(key(machine, v) is v for v in vars(value).values()):
+        return value  # equal, to Python, if all its fields are
     if type(value) is tuple:
         return tuple(key(machine, each, sought) for each in value)
     if isinstance(value, Symbolic) and (sought or not value.numpy):
         found = symbols.truth(value) if isinstance(value, Condition) else symbols.value(value)
         return found if sought or value.kind is not float else symbols.FloatKey(found)
     message = f"{kind_of(value)} is no key here, and no element of a set"
-    hint = _PLAIN if _is_numpys(value) else ""
+    hint = "a tuple of what it holds is one" if is_object(value) else ""
+    hint = _PLAIN if _is_numpys(value) else hint
     raise machine.refusal(message, 'look it up: ["a", "b"][k]' if isinstance(value, Text) else hint)
 
 
@@ -187,9 +191,7 @@ def unary(machine: Machine, op: ast.unaryop, value: Any) -> Any:
     if isinstance(value, Symbolic):
         if not isinstance(op, ast.Invert):
             return symbols.signed("-" if isinstance(op, ast.USub) else "+", value)
-        if type(value) is not Condition:
-            raise value.refusal("has no such operation")
-        return symbols.inverted(value)
+        return symbols.inverted(value) if type(value) is Condition else ~whole(machine, value)
     if isinstance(op, ast.Invert) and type(value) is bool:
         message = "'~' of what is no condition: of Python's truth values it makes a number"
         raise machine.refusal(message, "write not")
@@ -354,7 +356,7 @@ def ordered(machine: Machine, op: type[ast.cmpop], left: Any, right: Any) -> Any
 def _fields(left: Any, right: Any, option: str) -> tuple[Any, Any]:
     """Return what is compared in the place of two objects: their fields, if they are of a class."""
     if type(left) is type(right) and getattr(_options(left), option, False):
-        names = [each.name for each in fields(left)]
+        names = [each.name for each in fields(left) if each.compare]
         first, second = ([getattr(side, name) for name in names] for side in (left, right))
         return first, second
     return plain(left), plain(right)
@@ -407,10 +409,10 @@ def _is_itself(value: Any) -> bool:
 
 def _all_equal(machine: Machine, left: Any, right: Any) -> bool:
     pairs = zip(left, right, strict=False)
-    return len(left) == len(right) and all(_is_alike(machine, *pair) for pair in pairs)
+    return len(left) == len(right) and all(is_alike(machine, *pair) for pair in pairs)
 
 
-def _is_alike(machine: Machine, one: Any, other: Any) -> bool:
+def is_alike(machine: Machine, one: Any, other: Any) -> bool:
     return one is other or truth(machine, equal(machine, one, other))
 
 
@@ -441,4 +443,4 @@ def is_in(machine: Machine, sought: Any, where: Any) -> bool:
         return sought in where
     if isinstance(where, type) and not isinstance(sought, where):
         raise machine.refusal("members of an enumeration alone are sought in it")
-    return any(_is_alike(machine, each, sought) for each in items(machine, where))
+    return any(is_alike(machine, each, sought) for each in items(machine, where))

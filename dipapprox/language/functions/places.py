@@ -87,11 +87,12 @@ def span_of(node: Any) -> Span | None:
 
 
 class Facts(Record):
-    """What the text of a function says of its names: those that it binds, and the first `yield` or
-    `global`: wherever it stands, the function is another one."""
+    """What the text of a function says, wherever in it: the names that it binds, a `global`, and a
+    `yield`, with which it makes an iterator."""
 
     local: frozenset[str]
     refused: ast.AST | None
+    yields: ast.AST | None
 
 
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -104,6 +105,7 @@ def facts_of(node: Any) -> Facts:
         return known
     bound, outer = set[str](), set[str]()
     refused: ast.AST | None = None
+    yields: ast.AST | None = None
     if isinstance(node, ast.FunctionDef | ast.Lambda):
         given = node.args
         several = (*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg)
@@ -111,7 +113,9 @@ def facts_of(node: Any) -> Facts:
     waiting = [(each, False) for each in (node.body if type(node.body) is list else [node.body])]
     while waiting:
         each, comprehends = waiting.pop()
-        if isinstance(each, ast.Yield | ast.YieldFrom | ast.Global):
+        if isinstance(each, ast.Yield | ast.YieldFrom):
+            yields = yields or each
+        if isinstance(each, ast.Global):
             refused = refused or each
         if isinstance(each, ast.Global | ast.Nonlocal):
             outer.update(each.names)
@@ -121,7 +125,7 @@ def facts_of(node: Any) -> Facts:
             bound.update(_bound_by(each))
         inside = comprehends or isinstance(each, _COMPREHENSIONS)
         waiting += [(child, inside) for child in seen_in(each)]
-    node.facts = known = Facts(frozenset(bound - outer), refused)
+    node.facts = known = Facts(frozenset(bound - outer), refused, yields)
     return known
 
 

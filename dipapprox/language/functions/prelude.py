@@ -226,6 +226,7 @@ class itertools:
     def takewhile(function: test, values: items, /): ...
     def dropwhile(function: test, values: items, /): ...
     def starmap(function: called, values: streams, /): ...
+    def groupby(iterable: items, key=None): ...
 
 
 class functools:
@@ -272,7 +273,14 @@ class collections:
 
 
 class dataclasses:
-    def field(*, default=missing, default_factory=missing): ...
+    def field(
+        *,
+        default=missing,
+        default_factory=missing,
+        init: truth = True,
+        compare: truth = True,
+        repr: truth = True,
+    ): ...
     def replace(of, /, **changes): ...
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -31,9 +32,10 @@ from dipapprox.language.functions.symbols import Symbolic
 from dipapprox.language.functions.words import INSTEAD
 
 
-def _block(machine: Machine, body: list[ast.stmt], scope: NameScope) -> None:
+def _block(machine: Machine, body: list[ast.stmt], scope: NameScope) -> Iterable[Any]:
     for statement in body:
         machine.evaluate(statement, scope)
+    return ()
 
 
 # --- what has no statements inside ----------------------------------------------------------------
@@ -113,25 +115,86 @@ def _if(machine: Machine, node: ast.If, scope: NameScope) -> None:
 
 @rule(ast.For, ast.While)
 def _loop(machine: Machine, node: Any, scope: NameScope) -> None:
-    endless, values = True, iter(lambda: machine.evaluate(node.test, scope, truth), False)
-    if isinstance(node, ast.For):
-        given, values = machine.evaluate(node.iter, scope, lambda m, each: (each, items(m, each)))
-        endless = isinstance(given, Stream) and machine.endless
+    endless, values = _values(machine, node, scope)
     machine.unbounded += endless
     try:
-        for value in values:
-            machine.step()
-            if isinstance(node, ast.For):
-                assign(machine, node.target, value, scope)
-            try:
-                _block(machine, node.body, scope)
-            except Continued:
-                continue
-            except Broke:
-                return
-        _block(machine, node.orelse, scope)
+        list(_turns(machine, node, values, scope, _block))
     finally:
         machine.unbounded -= endless
+
+
+def _values(machine: Machine, node: Any, scope: NameScope) -> tuple[bool, Iterator[Any]]:
+    """Return what a loop goes through, and whether that has no end which is known."""
+    if isinstance(node, ast.While):
+        return True, iter(lambda: machine.evaluate(node.test, scope, truth), False)
+    given, values = machine.evaluate(node.iter, scope, lambda m, each: (each, items(m, each)))
+    return isinstance(given, Stream) and machine.endless, values
+
+
+def _turns(
+    machine: Machine,
+    node: Any,
+    values: Iterator[Any],
+    scope: NameScope,
+    block: Callable[[Machine, list[ast.stmt], NameScope], Iterable[Any]],
+) -> Iterator[Any]:
+    """Yield what the turns of a loop yield, each of which is done by `block`."""
+    for value in values:
+        machine.step()
+        if isinstance(node, ast.For):
+            assign(machine, node.target, value, scope)
+        try:
+            yield from block(machine, node.body, scope)
+        except Continued:
+            continue
+        except Broke:
+            return
+    yield from block(machine, node.orelse, scope)
+
+
+# --- functions that yield -------------------------------------------------------------------------
+
+
+@rule(ast.Module)
+def _stream(machine: Machine, node: ast.Module, scope: NameScope) -> Stream:
+    """Return what a call of a function makes whose body yields: that goes on when it is asked."""
+    values = _yielded(machine, node.body, scope)
+
+    def following() -> Iterator[Any]:
+        while True:
+            before = machine.node
+            machine.enter()
+            try:
+                value = next(values)
+            except (StopIteration, Returned):
+                return
+            except Raised as error:
+                raise machine.unended(error) from None
+            finally:
+                machine.depth -= 1
+                machine.node = before
+            yield value
+
+    return Stream(following(), machine.age)
+
+
+def _yielded(machine: Machine, body: list[ast.stmt], scope: NameScope) -> Iterator[Any]:
+    """Do statements; yield what they yield where they, or `if` and loops of them, only yield."""
+    for node in body:
+        match node:
+            case ast.Expr(ast.Yield(value)):
+                yield value and machine.evaluate(value, scope)
+            case ast.Expr(ast.YieldFrom(value)):
+                yield from machine.evaluate(value, scope, items)
+            case ast.If(test=test):
+                way = machine.evaluate(test, scope, truth)
+                yield from _yielded(machine, node.body if way else node.orelse, scope)
+            case ast.For() | ast.While():
+                endless, values = _values(machine, node, scope)
+                machine.endless = machine.endless or endless
+                yield from _turns(machine, node, values, scope, _yielded)
+            case _:
+                machine.evaluate(node, scope)
 
 
 # --- match ----------------------------------------------------------------------------------------
@@ -183,11 +246,13 @@ def _fits(
                 _fits(machine, each, cell, scope, found)
                 for each, cell in zip(patterns, cells, strict=True)
             )
-        case ast.MatchMapping(keys=keys, patterns=patterns, rest=None):
+        case ast.MatchMapping(keys=keys, patterns=patterns, rest=rest):
+            names = [machine.evaluate(each, scope) for each in keys]
+            if rest is not None and type(subject) is dict:
+                found[rest] = {name: v for name, v in subject.items() if name not in names}
             return type(subject) is dict and all(
-                (name := machine.evaluate(each, scope)) in subject
-                and _fits(machine, inner, subject[name], scope, found)
-                for each, inner in zip(keys, patterns, strict=True)
+                name in subject and _fits(machine, inner, subject[name], scope, found)
+                for name, inner in zip(names, patterns, strict=True)
             )
         case ast.MatchClass():
             return _fits_class(machine, pattern, subject, scope, found)
@@ -303,6 +368,12 @@ _METHODS: dict[str, Any] = {each.__name__: each for each in (staticmethod, class
 def _define(machine: Machine, node: ast.FunctionDef, scope: NameScope) -> None:
     function: Any = function_of(machine, node, node.name, scope)
     for decorator in reversed(node.decorator_list):
+        match decorator:
+            case ast.Attribute(ast.Name() as of, "setter"):
+                held = machine.evaluate(of, scope)
+                if isinstance(held, property):
+                    function = held.setter(function)
+                    continue
         name = _decorator(machine, decorator, scope)
         if name in _METHODS:
             function = _METHODS[name](function)

@@ -7,7 +7,7 @@ import re
 
 from dipapprox.errors import did_you_mean
 
-_YIELDS = "the mechanism yields: it must return all that it publishes at once, as a list"
+_YIELDS = "'yield' is followed as a statement, and in none but 'if', 'for' and 'while'"
 _ASYNC = "the mechanism is async: it must return when it is called"
 NO_RULE: dict[type[ast.AST], str] = {
     **dict.fromkeys((ast.Yield, ast.YieldFrom), _YIELDS),
@@ -62,7 +62,7 @@ _INSTEAD = {
     "lru_cache cache cached_property": "leave it out: what is drawn is drawn again",
     "suppress": "try: … except …: pass",
     "type": "isinstance(x, int) of what is known",
-    "groupby tee merge": "lists do: a loop over them",
+    "tee merge": "lists do: a loop over them",
     "array asarray": "lists do: [x, y], [x + y for x, y in zip(v, w)]",
     "zeros ones full empty": "lists do: [0] * n",
     "arange": "range(n) does",
