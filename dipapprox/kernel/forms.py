@@ -64,9 +64,7 @@ NOTHING = Form(0)
 
 def has_integers(form: Form) -> bool:
     """Whether all numbers of a form are integers."""
-    return not any(
-        number.denominator > 1 for number in (form.constant, *(c for _, c in form.terms))
-    )
+    return all(n.denominator == 1 for n in (form.constant, *(c for _, c in form.terms)))
 
 
 Stored = Value | Form  # a number, a named value, or a linear form that has samples
@@ -81,6 +79,8 @@ HOLDS = {"<": lt, "<=": le, ">": gt, ">=": ge, "=": eq, "!=": ne}
 def over(form: Form, forms: Sequence[Form] | Mapping[int, Form]) -> Form:
     """Put forms in the place of atoms."""
     spend(4)
+    if not form.terms:
+        return form
     if len(form.terms) == 1 and form.terms[0][1] == 1 and not form.constant:
         return forms[form.terms[0][0]]
     parts = [(own, factor) for atom, factor in form.terms if (own := forms[atom]) != NOTHING]

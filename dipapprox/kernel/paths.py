@@ -122,8 +122,7 @@ class Beside:
         """Return how much more a number is in the second run."""
         (first, second), form = self.atoms, number_form(theirs)
         if first is None:
-            moved = over(form, second)
-            return moved.plus(Form(-form.constant)) if form.constant else moved
+            return over(Form(0, form.terms), second)
         return over(form, second).plus(over(number_form(ours), first).scaled(-1))
 
     def ends(self, ours: Stored | None, theirs: Stored | None) -> tuple[Number, Number]:

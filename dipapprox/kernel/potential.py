@@ -88,7 +88,7 @@ from dipapprox.kernel.regions import (
     renamed_forms,
     same_atoms,
 )
-from dipapprox.kernel.rounds import Cells, Follower, Rounds
+from dipapprox.kernel.rounds import Cells, Rounds
 from dipapprox.kernel.walk import Guard
 
 Last = tuple[Stored, ...] | None  # what a run publishes as it ends; None if it goes on
@@ -112,12 +112,12 @@ class Quiet:
         return self.last is not None and path.ended and path.said == self.last
 
 
-def read_quiet(follower: Follower, places: Sequence[Cells], json: object) -> Ends:
+def read_quiet(machine: Rounds, places: Sequence[Cells], json: object) -> Ends:
     """Read [place, shifts, last words], pairs of a run with itself in places that are not 0.
 
     The theorem is made sure of.
     """
-    listed, machine = as_list(json, "quiet pairs"), follower.machine
+    listed = as_list(json, "quiet pairs")
     if listed and (not machine.ends or machine.padding is not None):
         raise Refuted("it is not seen that runs end")
     found: dict[Cells, dict[Last, tuple[Number, ...]]] = {}
@@ -132,11 +132,11 @@ def read_quiet(follower: Follower, places: Sequence[Cells], json: object) -> End
             raise BadProof("runs that end alike have several shifts in one place")
         found[cells][last] = tuple(moved)
     pairs = [Quiet((c, c), s, last) for c, own in found.items() for last, s in own.items()]
-    require_quiet(follower, places[1:], pairs)
+    require_quiet(machine, places[1:], pairs)
     return found
 
 
-def require_quiet(follower: Follower, places: Sequence[Cells], pairs: Iterable[Quiet]) -> None:
+def require_quiet(machine: Rounds, places: Sequence[Cells], pairs: Iterable[Quiet]) -> None:
     """Make sure that pairs are quiet, as are all that they lead to."""
     waiting, done = [*pairs], set[Quiet]()
     while waiting:
@@ -146,11 +146,11 @@ def require_quiet(follower: Follower, places: Sequence[Cells], pairs: Iterable[Q
         done.add(own)
         if len(done) > MOST_PAIRS:
             raise Refused(f"more than {MOST_PAIRS} quiet pairs")
-        ours, theirs = map(follower.round, own.cells)
+        ours, theirs = map(machine.follower.round, own.cells)
         for path, other in product(ours, theirs):
             spend(20)
             if (own.may_end(path) or not (path.ended or path.said)) and not own.may_end(other):
-                waiting += _next(follower.machine, places, own, path, other)
+                waiting += _next(machine, places, own, path, other)
 
 
 def _next(
@@ -202,7 +202,8 @@ def _place_of(places: Sequence[Cells], path: Path) -> Cells:
     raise Refuted("a run may be where no place is")
 
 
-Allowance = tuple[Number, tuple[Number, ...]]  # what the rest may cost; shifts of what is held
+Allowance = tuple[Number, list[Form]]  # what the rest may cost; shifts of what is held
+Moving = Mapping[str, int | Form]  # by cell the atom that it moves with, or several
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,8 +232,8 @@ def read_places(json: object) -> list[Place]:
         allowances = []
         for pair in as_list(record["allowances"], "allowances"):
             value, shifts = as_list(pair, "an allowance", 2)
-            own = [as_exact(s, "a shift") for s in as_list(shifts, "shifts", len(held))]
-            allowances.append((as_exact(value, "an allowance"), tuple(own)))
+            own = [Form(as_exact(s, "a shift")) for s in as_list(shifts, "shifts", len(held))]
+            allowances.append((as_exact(value, "an allowance"), own))
         if any(value < 0 for value, _ in allowances):
             raise Refuted("an allowance below 0")
         spend(10 + len(values) + sum(len(shifts) + 1 for _, shifts in allowances))
@@ -251,14 +252,13 @@ def potential(machine: Rounds, step: Mapping[str, Any]) -> Budgets:
     have the shift of a quiet pair.
     """
     places = read_places(step["nodes"])
-    follower = Follower(machine)
-    quiet = read_quiet(follower, [place.cells for place in places], step["quiet"])
+    quiet = read_quiet(machine, [place.cells for place in places], step["quiet"])
     for number, (place, json) in enumerate(zip(places, step["nodes"], strict=True)):
         if number and machine.round is None:
             raise BadProof("a machine without rounds has one node")
         if not place.allowances and None not in quiet.get(place.cells, {}):
             raise Refuted("a node without an allowance")
-        paths = follower.round(place.cells) if number else follower.turns(None)
+        paths = machine.follower.round(place.cells) if number else machine.follower.turns(None)
         ends = joined(paths, place.facts)
         cases = as_list(json["cases"], "cases")
         if len(cases) != len(ends):
@@ -298,7 +298,7 @@ class _Step:
     ) -> None:
         path = paths[0]
         spend(10 * len(paths))
-        if len({in_common(machine, each) for each in paths}) > 1:
+        if len(paths) > 1 and len({in_common(machine, each) for each in paths}) > 1:
             raise Refuted("paths of one case are not alike")
         self._machine, self._places, self._quiet = machine, places, quiet
         self._source, self._paths = source, paths
@@ -349,12 +349,12 @@ class _Step:
         if len(moves) != len(wanted):
             raise Refuted("a move for every allowance of the next node is wanted")
         for move, allowance in zip(moves, wanted, strict=True):
-            self._move(move, fixed, held, *allowance)
+            self._move(move, fixed, held, allowance)
 
-    def _after(self, target: int | None) -> tuple[dict[str, Form], list[Allowance]]:
+    def _after(self, target: int | None) -> tuple[Moving, list[Allowance]]:
         """Return what is held at the next node, if the path leads there, and what is wanted."""
         if target is None:
-            return {}, [(0, ())]
+            return {}, [(0, [])]
         if not 0 < target < len(self._places):
             raise BadProof("there is no such node")
         place, store = self._places[target], self._path.store
@@ -369,15 +369,16 @@ class _Step:
         quiet = self._quiet.get(place.cells, {}).items()
         # Runs that were quiet before have their shift from there.
         ends = [shifts for last, shifts in quiet if self._path.said or last not in self._own]
-        return held, [*place.allowances, *((0, shifts) for shifts in ends)]
+        wanted = [*place.allowances, *((0, [*map(Form, shifts)]) for shifts in ends)]
+        moving = dict[str, int | Form]()
+        for name, (constant, terms) in held.items():
+            if self._machine.whole and wanted and not has_integers(Form(constant, terms)):
+                raise Refuted(f"'{name}' holds a fraction")
+            moving[name] = terms[0][0] if [c for _, c in terms] == [1] else Form(0, terms)
+        return moving, wanted
 
     def _move(
-        self,
-        json: object,
-        fixed: Mapping[int, Number],
-        held: Mapping[str, Form],
-        allowance: Number,
-        kept: Sequence[Number],
+        self, json: object, fixed: Mapping[int, Number], held: Moving, wanted: Allowance
     ) -> None:
         """Check that an allowance at the end comes from one of the node."""
         path = self._path
@@ -386,12 +387,10 @@ class _Step:
             raise BadProof("there is no such allowance")
         left, own = self._source.allowances[choice]
         given = iter(as_list(listed, "shifts"))
-        # The shift of every atom, a form over the changes of inputs.
-        shifts: list[Form] = []
-        for number, atom in enumerate(path.atoms):
+        # The shift of every atom, first those of what is held: forms over the changes of inputs.
+        shifts = [*own]
+        for number, atom in enumerate(path.atoms[len(own) :], len(own)):
             match atom:
-                case Held():
-                    shifts.append(Form(own[number]))
                 case Read():
                     shifts.append(Form(fixed[number]) if number in fixed else only(number))
                 case Sample():
@@ -404,12 +403,10 @@ class _Step:
         spend(sum(4 + len(form.terms) for form, _ in path.guards) + 4 * len(shifts))
         both = Beside((path, path), (None, shifts), self._changes)
         both.require_alike()
-        missing = allowance + both.cost() - left
+        missing = wanted[0] + both.cost() - left
         if missing > 0:
             raise Refuted(f"{missing} is missing of an allowance")
-        for (name, form), there in zip(held.items(), kept, strict=True):
-            moved = over(form, shifts)
-            if moved.terms or moved.constant - form.constant != there:
-                raise Refuted(f"'{name}' is shifted otherwise")
-            if self._machine.whole and not has_integers(form):
-                raise Refuted(f"'{name}' holds a fraction")
+        moved = [shifts[k] if isinstance(k, int) else over(k, shifts) for k in held.values()]
+        if moved != wanted[1]:
+            pairs = zip(held, moved, wanted[1], strict=True)
+            raise Refuted(f"'{next(name for name, a, b in pairs if a != b)}' is shifted otherwise")

@@ -272,14 +272,13 @@ def ray(machine: Rounds, step: Mapping[str, Any]) -> Budgets:
     "noise" [z, y] at which it is possible, "inputs", "parts" [first turn, the one behind the
     last], "multipliers" of all turns of every run that publishes the same.
     """
-    followed = Follower(machine)
-    run = along(followed, step["paths"])
+    run = along(machine.follower, step["paths"])
     large = as_word(step["eps"], "eps", ("every", "large")) == "large"
     parts = read_parts(step["parts"], run)
     if parts and (large or machine.adjacency.norm not in ("linf", "increasing", "decreasing")):
         raise Refuted("inputs of parts that come again do not change together")
     inputs = read_inputs(machine, step["inputs"], large)
-    runs = list(runs_alike(followed, run, parts))
+    runs = list(runs_alike(machine.follower, run, parts))
     turns = {id(turn): turn for each in runs for turn in each}
     integers = machine.whole and is_whole([*turns.values()])
     others = {a.power for t in turns.values() for a in t.atoms if isinstance(a, Sample)} - {-1}
@@ -393,7 +392,7 @@ class Alike:
             known = guards_of(turn, self.integers) if json else []
             guards = len(known)
             for value, number in zip(turn.said, self.said[place:], strict=False):
-                if number is not None and not isinstance(value, str):
+                if json and number is not None and not isinstance(value, str):
                     apart = form_of(value).plus(Form(-number))
                     known += [(apart, False), (apart.scaled(-1), False)]
             own, above = combined(json, known)

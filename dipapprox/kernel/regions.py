@@ -16,6 +16,7 @@ same joined paths.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -115,9 +116,11 @@ def read_form(json: object, atoms: int) -> Form:
 def joined(paths: Sequence[Path], facts: Sequence[Guard]) -> list[tuple[list[int], Path]]:
     """Return all paths, with their numbers, those that may be joined as one."""
     alike: dict[object, list[int]] = {}
-    for number, path in enumerate(paths):
+    rough = [(len(path.atoms), path.said, path.ended) for path in paths]
+    many = Counter(rough)
+    for number, (path, own) in enumerate(zip(paths, rough, strict=True)):
         spend(10 + len(path.atoms) + len(path.store))
-        kept = path.atoms, path.said, path.ended, frozenset(path.store.items())
+        kept = number if many[own] == 1 else (own, path.atoms, frozenset(path.store.items()))
         alike.setdefault(kept, []).append(number)
     found: list[tuple[list[int], Path]] = []
     for numbers in alike.values():

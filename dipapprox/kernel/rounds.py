@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 from math import ceil, floor
 from operator import itemgetter
 
@@ -45,7 +45,7 @@ from dipapprox.kernel.reading import as_flag, as_list, as_name, as_record
 from dipapprox.kernel.walk import Noise, Where
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rounds:
     """Such a machine; its inputs by name."""
 
@@ -60,14 +60,17 @@ class Rounds:
     ends: bool
     padding: tuple[Value, ...] | None
 
+    @cached_property
+    def follower(self) -> Follower:
+        """What follows its blocks: every part of a run once, whoever asks."""
+        return Follower(self)
+
     def change(self, name: str) -> tuple[Number, Number]:
         """Return the least and the largest change of an input between adjacent runs."""
         low, high = self.inputs[name].low, self.inputs[name].high
         width = None if low is None or high is None else high - low
         least, most = self.adjacency.change(width, self.adjacency.radius)
-        if self.whole:
-            return ceil(least), floor(most)
-        return least, most
+        return (ceil(least), floor(most)) if self.whole else (least, most)
 
     def changes(self, path: Path) -> Changes:
         """Return between what the changes of the inputs lie that a path reads, by atom."""
@@ -111,19 +114,16 @@ def read_rounds(json: object) -> Rounds:
     adjacency = read_adjacency(record["adjacency"], ())
     if adjacency.norm == "pairs":
         raise BadProof("pairs of real numbers are not listed")
-    cells = as_record(
-        record["published"], "what is published", ("whenever", "first", "each", "ends", "padding")
-    )
+    seen = "whenever", "first", "each"
+    cells = as_record(record["published"], "what is published", (*seen, "ends", "padding"))
     whole, ends = as_flag(record["whole"], "'whole'"), as_flag(cells["ends"], "'ends'")
-    published = [
-        tuple([as_name(name, "a cell") for name in as_list(cells[each], "cells")])
-        for each in ("whenever", "first", "each")
-    ]
+    names = ([as_name(n, "a cell") for n in as_list(cells[own], "cells")] for own in seen)
+    whenever, first, each = map(tuple, names)
     body, turn, told = read_block(record["body"]), record["round"], cells["padding"]
     if told is not None and not ends:
         raise BadProof("runs that end are not seen, and what they are followed by is")
     padding = None if told is None else tuple(map(read_value, as_list(told, "padding")))
-    turn, (whenever, first, each) = None if turn is None else read_block(turn), published
+    turn = None if turn is None else read_block(turn)
     return Rounds(inputs, whole, adjacency, body, turn, whenever, first, each, ends, padding)
 
 

@@ -241,7 +241,7 @@ def _cycles(machine: Rounds, budget: Fraction, bounds: BudgetBounds) -> _Lost:
 
 def _along(machine: Rounds, known: KnownRun) -> Iterator[tuple[list[int], Growth]]:
     """Yield the paths of a run; the same step takes the same path each time."""
-    runs = Follower(machine)
+    runs = machine.follower
     (name,) = machine.inputs
     waiting: list[tuple[list[int], Path, dict[int, int]]] = [([0], runs.turns(None)[0], {})]
     while waiting:
@@ -262,7 +262,7 @@ def _folded(
     machine: Rounds, numbers: Sequence[int], grows: Growth
 ) -> Iterator[tuple[list[int], Growth, list[Part]]]:
     """Yield a run with what is repeated in it there once, for some lengths of what is repeated."""
-    turns = along(Follower(machine), list(numbers))
+    turns = along(machine.follower, list(numbers))
     left = {name: list(values) for name, values in grows.items()}
     if any(len(own) < sum(turn.reads.count(name) for turn in turns) for name, own in left.items()):
         return  # the body reads, too: no step of the run says how that grows
@@ -304,7 +304,7 @@ def _runs(
     If no ray is known of a machine without rounds, all of its inputs grow, or one does.
     """
     if machine.round is None:
-        paths = Follower(machine).turns(None)
+        paths = machine.follower.turns(None)
         known = bounds.between
         if known is None or known.grows is None:
             ends = {name: machine.change(name) for name in machine.inputs}
@@ -355,7 +355,7 @@ def _large_step(
         numbers: Those that are published close to others.
         said: How much is published, at least.
     """
-    runs = Follower(machine)
+    runs = machine.follower
     first, second = places
     known: list[tuple[Fraction, int, list[int], list[Path], rays.Solved]] = []
     for paths, run in _runs_of(runs, turns, is_meant):

@@ -26,7 +26,7 @@ from dipapprox.kernel.machine import Number
 from dipapprox.kernel.paths import Held, Path, Read, Sample, number_form
 from dipapprox.kernel.potential import Last, Quiet, require_quiet
 from dipapprox.kernel.regions import NUMBER, joined, known_forms, order_of
-from dipapprox.kernel.rounds import Cells, Follower, Rounds
+from dipapprox.kernel.rounds import Cells, Rounds
 from dipapprox.kernel.walk import Guard
 from dipapprox.limits import check_limits, check_states
 from dipapprox.proof_steps.liveness import live_at_head
@@ -91,6 +91,19 @@ class Moves:
                     best[each[0]] = each
             self._known[shift, case] = list(best.values())
         return self._known[shift, case]
+
+    def prices(self, shift: Shift, case: Changes, chosen: Shift) -> list[_Number]:
+        """Return what each sample of a move costs."""
+        shifts, found = list[_Number](), list[_Number]()
+        changes, levels = iter(case), iter(chosen)
+        for number, atom in enumerate(self._atoms):
+            if isinstance(atom, _Sampled):
+                shifts.append(next(levels))
+                by = shifts[-1] - sum([c * shifts[k] for k, c in atom.mean])
+                found.append(abs(by) * atom.price)
+            else:
+                shifts.append(next(changes) / self._unit if atom else shift[number])
+        return found
 
     def _all(self, shift: Shift, case: Changes) -> Iterator[Move]:
         changes = iter(case)
@@ -198,7 +211,6 @@ class Heads:
     def __init__(self, machine: Rounds, with_facts: bool) -> None:
         self._machine = machine
         self._with_facts = with_facts
-        self.follower = Follower(machine)
         self._live = live_at_head(machine.round or (), machine.each)
         self.ways: dict[Head, list[Way]] = {}  # the paths from each head
         self.unit = Fraction(0)  # the most that a mean changes; 1 if none does
@@ -246,7 +258,7 @@ class Heads:
             check_states(len(self.ways) + 1)
             if self._with_facts and len(self.ways) == MOST_WITH_FACTS:
                 raise NoCertificate("what is known of values that are held has too many cases")
-            follower = self.follower
+            follower = self._machine.follower
             paths = follower.turns(None) if head.is_first else follower.round(_cells(head))
             ways = self.ways[head] = [self._way(head, *own) for own in joined(paths, head.facts)]
             waiting += [way.target for way in ways if way.target is not None]
@@ -345,14 +357,14 @@ class QuietRuns:
         shifts = tuple([self._heads.unit * level for level in shift])
         pair = Quiet((cells, cells), shifts, last)
         check_limits()
-        require_quiet(self._heads.follower, [*places], [pair])
+        require_quiet(self._machine, [*places], [pair])
 
     def _last_words(self, cells: Cells) -> dict[Last, None]:
         """Return the last words of runs that are quiet from a head on."""
         found: dict[Last, None] = {}
         waiting, known = [cells], {cells}
         for each in waiting:
-            for path in self._heads.follower.round(each):
+            for path in self._machine.follower.round(each):
                 if path.ended:
                     if not any(isinstance(value, Form) for value in path.said):
                         found[path.said] = None

@@ -20,7 +20,8 @@ from itertools import count
 
 from dipapprox.data_classes import Record, field
 from dipapprox.errors import NoCertificate
-from dipapprox.kernel.paths import Path, Read, Sample
+from dipapprox.kernel.forms import Form
+from dipapprox.kernel.paths import Sample
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.limits import check_limits
 from dipapprox.proof_steps.heads import (
@@ -35,7 +36,10 @@ from dipapprox.proof_steps.heads import (
     node_of,
     step_of,
 )
-from dipapprox.proof_steps.machines import Json, number_json
+from dipapprox.proof_steps.machines import Json, form_json, number_json
+
+_Leaf = tuple[int | None, Sequence[tuple[Shift, Shift]]]
+"""Where a path leads, and for every move its allowance and the shifts of the samples."""
 
 Vector = Mapping[Shift, Fraction]  # the least cost for every shift; what is left out is too dear
 MOST_ENTRIES = 200_000  # of all vectors
@@ -327,49 +331,67 @@ class PotentialSearch:
             if self._needs_nothing(head, way):
                 cases.append(None)
                 continue
-            leaves: list[Json] = []
+            leaves: dict[Changes, _Leaf] = {}
             for case in way.cases:
                 target = member.links[place, case]
-                moves: list[Json] = []
-                for wanted in self._wanted(member, place, target):
-                    source, chosen = self._source(member, place, case, *wanted)
-                    shifts: list[Json] = [number_json(self._unit * each) for each in chosen]
-                    moves.append([needed.index(source), shifts])
-                to = None if target is None else numbers[target]
-                leaves.append({"to": to, "moves": moves})
-            sizes = [(number, len(each)) for number, each in way.ends]
-            cases.append(_nested(sizes, leaves, _are_apart(way.path)))
+                wanted = self._wanted(member, place, target)
+                moves = [self._source(member, place, case, *each) for each in wanted]
+                leaves[case] = None if target is None else numbers[target], moves
+            cases.append(self._nested(way, needed, leaves, 0))
         return node_of(head, allowances, cases)
 
+    def _nested(
+        self, way: Way, needed: Sequence[Shift], leaves: Mapping[Changes, _Leaf], place: int
+    ) -> Json:
+        """Return cases for one input after the other; one for all where it is known to do."""
+        moves = self._linear(way, leaves)
+        if moves is not None:
+            target, listed = next(iter(leaves.values()))
+            sources = [needed.index(source) for source, _ in listed]
+            return {"to": target, "moves": [list(own) for own in zip(sources, moves, strict=True)]}
+        number, values = way.ends[place]
+        parts = ({c: leaf for c, leaf in leaves.items() if c[place] == v} for v in values)
+        return {
+            "input": number,
+            "cases": [self._nested(way, needed, part, place + 1) for part in parts],
+        }
 
-def _are_apart(path: Path) -> bool:
-    """Whether every input has a part in one sample at most."""
-    means = [atom.mean for atom in path.atoms if isinstance(atom, Sample)]
-    used = [number for mean in means for number, _ in mean.terms]
-    return all(
-        used.count(number) < 2 for number, atom in enumerate(path.atoms) if isinstance(atom, Read)
-    )
+    def _linear(self, way: Way, leaves: Mapping[Changes, _Leaf]) -> list[Json] | None:
+        """Return shifts of the samples, for every move, that are linear in the changes of inputs.
 
-
-def _nested(ends: Sequence[tuple[int, int]], leaves: Sequence[Json], alike: bool) -> Json:
-    """Return cases for one input after the other; one for all where they are the same.
-
-    Args:
-        ends: For each input its number among atoms, and how many changes of it are looked at.
-        leaves: What is done, the last input's changes first.
-        alike: Whether what is the same for all changes may be said once: where no input has a part
-            in two samples, the dearest changes of all of them come together.
-    """
-    if not ends or (alike and all(leaf == leaves[0] for leaf in leaves)):
-        return leaves[0]
-    (number, changes), *others = ends
-    size = len(leaves) // changes
-    return {
-        "input": number,
-        "cases": [
-            _nested(others, leaves[k : k + size], alike) for k in range(0, len(leaves), size)
-        ],
-    }
+        None if there are none; or if the dearest changes for different samples may not come
+        together: then shifts for all changes cost more than any of them.
+        """
+        cases = list(leaves)
+        first, last = cases[0], cases[-1]
+        free = [k for k, (low, high) in enumerate(zip(first, last, strict=True)) if low != high]
+        if len({(to, *(source for source, _ in own)) for to, own in leaves.values()}) > 1:
+            return None
+        samples = [k for k, atom in enumerate(way.path.atoms) if isinstance(atom, Sample)]
+        found: list[Json] = []
+        for move, (source, chosen) in enumerate(leaves[first][1]):
+            levels = {case: own[move][1] for case, (_, own) in leaves.items()}
+            prices = [self._moves(way).prices(source, case, own) for case, own in levels.items()]
+            if max(map(sum, prices)) != sum(map(max, zip(*prices, strict=True))):
+                return None
+            written: list[Json] = []
+            for number, (atom, level) in enumerate(zip(samples, chosen, strict=True)):
+                slopes = {}
+                for k in free:
+                    end = levels[*first[:k], last[k], *first[k + 1 :]][number]
+                    if end != level:
+                        slopes[k] = Fraction(end - level) / (last[k] - first[k])
+                if any(way.ends[k][0] > atom for k in slopes) or any(
+                    own[number] - level != sum(s * (case[k] - first[k]) for k, s in slopes.items())
+                    for case, own in levels.items()
+                ):
+                    return None
+                start = level - sum(slope * first[k] for k, slope in slopes.items())
+                terms = [(way.ends[k][0], self._unit * slope) for k, slope in slopes.items()]
+                form = Form(self._unit * start, tuple(terms))
+                written.append(form_json(form) if terms else number_json(form.constant))
+            found.append(written)
+        return found
 
 
 def _within(vector: Vector, other: Vector) -> bool:

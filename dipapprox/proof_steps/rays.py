@@ -265,7 +265,7 @@ def ray_step(
 ) -> tuple[Json, Fraction | None]:
     """Return a step, of a run by its paths, of the body and of every round, and the budget below
     which it shows that none serves; None for all of them."""
-    runs = Follower(machine)
+    runs = machine.follower
     run = along(runs, list(paths))
     reads = [name for turn in run for name in turn.reads]
     known: dict[str, list[Form]] = {}

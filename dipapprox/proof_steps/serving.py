@@ -24,7 +24,7 @@ from dipapprox.kernel.machine import Number, read_machine
 from dipapprox.kernel.paths import Path, Sample, between
 from dipapprox.kernel.potential import in_common
 from dipapprox.kernel.regions import joined, known_forms, order_of
-from dipapprox.kernel.rounds import Follower, Rounds
+from dipapprox.kernel.rounds import Rounds
 from dipapprox.kernel.served import all_numbers
 from dipapprox.limits import check_limits
 from dipapprox.proof_steps.heads import START, node_of, step_of
@@ -45,7 +45,7 @@ def alone_step(machine: Rounds, budget: Fraction, ask: Callable[[], None]) -> Js
     cases: list[Json] = []
     known: dict[object, list[tuple[int, Shifts]]] = {}
     numbers: dict[Form, int] = {}
-    for number, (_, path) in enumerate(joined(Follower(machine).turns(None), ())):
+    for number, (_, path) in enumerate(joined(machine.follower.turns(None), ())):
         alike = known.setdefault(in_common(machine, path), [])
         guards = {numbers.setdefault(form, len(numbers)): form for form, _ in path.guards}
         shared = next((k for k, own in alike[-MOST_SHARED:] if own.serves(guards)), None)

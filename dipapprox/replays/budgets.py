@@ -14,8 +14,9 @@ who sees its queries and replies together; nobody for everybody.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from dipapprox.deferred import Deferred
@@ -61,7 +62,7 @@ def differences(content: Mapping[str, Any], parameters: Mapping[str, Fraction]) 
 
 def meant(
     about: object, program: Mapping[str, str], parameters: Mapping[str, Fraction], claim: Any
-) -> tuple[Program | Automaton | Service, list[Any], str]:
+) -> tuple[Program | Automaton | Service, Iterable[Any], str]:
     """Read a text again; return that, the machines that it may mean, and their scope."""
     text, name = program["text"], program["name"]
     if isinstance(about, dict) and "seen by" in about:
@@ -79,8 +80,9 @@ def meant(
     language = as_word(program["language"], "the language", (DPG, DIPA))
     if language == DIPA:
         automaton = automata_model.automaton_of(parse_dipa(text, name))
-        machines = [*automata.machines_of(automaton, seen, claim)]
-        return automaton, machines, _scope(machines[0])
+        machines = automata.machines_of(automaton, seen, claim)
+        first = next(machines)
+        return automaton, chain([first], machines), _scope(first)
     parsed = parse_program(text, language, name)
     subject = elaborate(parsed, parameters, name, for_all=parameter)
     machine = rounds.rounds_json(subject)

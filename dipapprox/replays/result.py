@@ -86,7 +86,6 @@ TONES = {
 class ReplayedStep(Record):
     rule: str
     premises: tuple[int, ...]  # numbers of the steps it rests on
-    theorem: str  # why the rule is right
     conclusion: str  # what it concludes, in words
 
 
@@ -165,10 +164,12 @@ class Replay(Record, Result):
     def _explanation(self) -> tuple[Table | str, ...]:
         """From the claim down to the leaves: what each step says, what it rests on, and why."""
         lines: list[str] = []
-        for number in reversed(range(len(self.steps))):
-            step = self.steps[number]
+        for number, step in reversed([*enumerate(self.steps)]):
             rests = f", from {', '.join(map(str, step.premises))}" if step.premises else ""
-            lines += [f"{number}. {step.conclusion}", f"   by '{step.rule}'{rests}: {step.theorem}"]
+            # Docstrings have no indentation from Python 3.13 on.
+            said = " ".join((named(RULES[step.rule][0]).__doc__ or "").split())
+            theorem = said.partition(" Step: ")[0]
+            lines += [f"{number}. {step.conclusion}", f"   by '{step.rule}'{rests}: {theorem}"]
         return tuple(lines)
 
 
@@ -265,8 +266,6 @@ def program_of(json: object) -> dict[str, str]:
 
 
 def _step(step: Mapping[str, Any], judgement: Judgement, before: int) -> ReplayedStep:
-    """Say what a step concluded, and why; there were so many before its proof."""
+    """Say what a step concluded; there were so many before its proof."""
     premises = tuple(before + (-each - 1 if each < 0 else each) for each in step["from"])
-    # Docstrings have no indentation from Python 3.13 on.
-    theorem, *_ = " ".join((named(RULES[step["rule"]][0]).__doc__ or "").split()).split(" Step: ")
-    return ReplayedStep(step["rule"], premises, theorem, words_of(judgement))
+    return ReplayedStep(step["rule"], premises, words_of(judgement))

@@ -309,9 +309,9 @@ def test_costs_that_grow_round_after_round_are_given_up() -> None:
 def test_changes_do_not_choose_what_is_known() -> None:
     machine, claim, (step,) = potential_of(proof_of("sparse_stream"))
     start, node = step["nodes"]
-    place, bot = next((k, c) for k, c in enumerate(node["cases"]) if "input" in c)
-    low, high = bot["cases"]
-    apart = {**bot, "cases": [low, {**high, "to": 2}]}
+    # What is done for all changes, for both ends of them.
+    place, bot = next((k, c) for k, c in enumerate(node["cases"]) if c["to"] == 1)
+    apart = {"input": 1, "cases": [bot, {**bot, "to": 2}]}
     cases = [apart if k == place else case for k, case in enumerate(node["cases"])]
 
     def nodes(more: list[Any]) -> list[Any]:

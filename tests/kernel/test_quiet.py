@@ -14,7 +14,7 @@ from dipapprox.kernel import potential
 from dipapprox.kernel.errors import Refused
 from dipapprox.kernel.potential import Ends, read_quiet
 from dipapprox.kernel.replay import replay
-from dipapprox.kernel.rounds import Follower, Rounds, read_rounds
+from dipapprox.kernel.rounds import Rounds, read_rounds
 from tests.cases import check_answers, part, refuses, text_of
 from tests.kernel import streams
 from tests.kernel.edits import require_sound
@@ -165,7 +165,7 @@ def goes_on(shift: Any) -> list[Any]:
 
 
 def read(turn: list[Any], *pairs: Any, places: Any = (START, HELD), **fields: Any) -> Ends:
-    return read_quiet(Follower(machine(turn, **fields)), places, [*pairs])
+    return read_quiet(machine(turn, **fields), places, [*pairs])
 
 
 def around(mean: Any) -> list[Any]:
