@@ -70,6 +70,9 @@ def test_what_lies_beyond_the_integers_of_a_grid_counts_on_its_side() -> None:
             for ball, most in ((cell, 1 + own), (near.values, own), (far.values, made.size + 10)):
                 assert most <= upper(ball) <= most + little
             assert 1 + own - little <= lower(cell) <= 1 + own
+        below, above = made.restrict(f, None, ONE), made.restrict(f, ONE, None)
+        for tail, most in ((below.left, 2), (above.right, 8), (below.right, 0), (above.left, 0)):
+            assert lower(tail.whole) <= 0 <= most <= upper(tail.whole) <= most + little
         # What is added to 10 that lie on one side may be anywhere, with masses of at most 10 / 2.
         none, ten = Tail(nothing, nothing), Tail(arb(8), arb(10))
         for ends in ((ten, none), (none, ten)):

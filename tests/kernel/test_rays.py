@@ -189,6 +189,16 @@ def behind_parts(threshold: Any, number: int = 1) -> Budgets:
     return lost(stream([threshold], turn), {**RAY, **step})
 
 
+def answered(norm: str = "linf", **fields: Any) -> Budgets:
+    """Replay: answers about one number each come again, as often as numbers may change."""
+    x = ["cell", "x"]
+    told = ["if", [">", x, 0], [say(0)], [say(1)]]
+    turn = [read("q"), draw("x", ["cell", "q"]), told, ["forget", ["x", "q"]]]
+    step = {"paths": [0, 0, 0], "inputs": [["next q", [[0, 0], [0, -1]]]], "parts": [[2, 3]]}
+    step |= {"noise": [[1, 0]] * 2, "multipliers": [[[], [], [[0, 1]]]], **fields}
+    return lost(stream([], turn, adjacency={"norm": norm, "radius": 1}), {**RAY, **step})
+
+
 def overwritten() -> Budgets:
     """Replay: answers come again, of which the last one alone is compared: 1 is enough for it."""
     answer = [say(0), read("q"), draw("x", ["cell", "q"])]
