@@ -158,34 +158,35 @@ class _Trees:
     def add_star(self, place: int, star: Star) -> None:
         """Plan a star: its centre is the root."""
         sides = ((star.below, True), (star.above, False))
-        inner = {
-            self._message(self._law(law), (), below): count
+        inner = [
+            (self._message(self._law(law), (), below), count)
             for leaves, below in sides
             for law, count in leaves
-        }
-        self._add(place, star.centre, inner)
+        ]
+        self._add(place, star.centre, tuple(inner))
 
     def add_tree(self, place: int, order: OrderEvent) -> None:
-        """Plan a tree, rooted at a vertex of many neighbours."""
+        """Plan a tree, rooted at a vertex of many neighbours, and of a short range."""
         laws = _laws(order)
         neighbours: list[list[tuple[int, bool]]] = [[] for _ in laws]
         for low, high, _ in order.bounds:
             neighbours[low].append((high, False))
             neighbours[high].append((low, True))  # True: the neighbour lies below
 
-        def children(vertex: int, parent: int) -> Counter[int]:
-            return Counter(
-                self._message(self._law(laws[n]), _counts(children(n, vertex)), below)
-                for n, below in neighbours[vertex]
-                if n != parent
-            )
+        def children(vertex: int, parent: int) -> Counts:
+            found: dict[int, int] = {}
+            for n, below in neighbours[vertex]:
+                if n != parent:
+                    message = self._message(self._law(laws[n]), children(n, vertex), below)
+                    found[message] = found.get(message, 0) + 1
+            return tuple(sorted(found.items()))
 
-        root = max(range(len(laws)), key=lambda v: len(neighbours[v]))
+        root = max(range(len(laws)), key=lambda v: (len(neighbours[v]), -laws[v].scale))
         self._add(place, laws[root], children(root, -1))
 
-    def _add(self, place: int, root: Distribution, inner: dict[int, int]) -> None:
+    def _add(self, place: int, root: Distribution, inner: Counts) -> None:
         self.places.append(place)
-        self.roots.append((self._law(root), _counts(inner)))
+        self.roots.append((self._law(root), inner))
 
     def _law(self, law: Distribution) -> int:
         return self.laws.setdefault(law, len(self.laws))
@@ -234,11 +235,8 @@ class _Trees:
                 )
             logarithms[numbers] = np.log(np.maximum(values, 1e-300))
         products = np.exp(self.exponents @ logarithms)
-        found[self.places] = (densities[own] * products) @ grid.weights
-
-
-def _counts(messages: dict[int, int]) -> Counts:
-    return tuple(sorted(messages.items()))
+        by_law = products @ (densities * grid.weights).T
+        found[self.places] = by_law[np.arange(len(own)), own]
 
 
 _Factor = tuple[Callable[[Distribution, Array], Array], Distribution]
