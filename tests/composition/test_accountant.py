@@ -203,7 +203,11 @@ def test_mass_at_infinity_is_there_from_below_too() -> None:
     assert low == 0 and high < 1e-3
 
 
-@cases("eps, times, budget, most", (F(1, 10**6), 3, 0, 10**-6), (F(1, 100), 4000, 1, 6e-4))
+@cases(
+    "eps, times, budget, most",
+    (F(1, 10**6), 3, 0, 10**-6),
+    pytest.param(F(1, 100), 4000, 1, 6e-4, marks=pytest.mark.thorough),
+)
 def test_runs_of_bounded_ranges_cost_no_more_than_pairs_that_nobody_chooses(
     eps, times, budget, most
 ) -> None:

@@ -47,7 +47,7 @@ from dipapprox.privacy.subjects import open_method
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
 from tests import event_strategies
-from tests.cases import cases, check_answers, evaluated, refuses, text_of
+from tests.cases import cases, check_answers, evaluated, examples, refuses, text_of
 from tests.event_strategies import laplace, less
 from tests.exact.events import (
     ENGINE,
@@ -419,7 +419,7 @@ def _sum_parts(laws: Sequence[Distribution], mean: int, low: int | None, high: i
     return number(laws, guards, published)
 
 
-@settings(max_examples=10)
+@examples(4)
 @given(
     st.lists(st.integers(1, 3), min_size=2, max_size=2),
     st.tuples(st.integers(-2, 2), st.integers(-2, 2)).filter(lambda own: own[0] != own[1]),
