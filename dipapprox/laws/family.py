@@ -257,24 +257,21 @@ class RealFamily(Family):
         density, below, above = (b.max(axis=1) for b in self.on_boxes(edges, heights))
         return density, np.where(turned, above, below), np.where(turned, below, above)
 
-    def below(self, z: Array) -> Array | None:
-        """Return Pr[Z <= z] for an array of doubles, within 2^-46; None if nobody wrote that."""
-        return None
-
-    def _below(self, z: Array) -> Array:
-        """The same by the mass beyond, where `at` is so exact."""
+    def below(self, z: Array) -> Array:
+        """Return Pr[Z <= z] for an array of doubles, within 2^-46: by the mass beyond z."""
         _, tail = self.at(z)
         return np.where(z > 0, 1 - tail, tail)
 
     def swing(self, near: Array, far: Array) -> tuple[Array, Array]:
         """Return at least f, and at least |f'|, where near <= |z| <= far; f has no jump.
 
-        For want of anything better the largest values anywhere: f' comes back to 0, so half of its
-        variation is at least |f'|.
+        They are at most e^-|z|, and their largest values anywhere: f' comes back to 0, so half of
+        its variation is at least |f'|.
         """
         assert self.curved is not None
         steep, curved = float(self.steep) * (1 + 2.0**-50), float(self.curved) * (1 + 2.0**-50)
-        return np.full_like(near, steep), np.full_like(near, curved)
+        bound = double_functions.growth(-near)
+        return np.minimum(steep, bound), np.minimum(curved, bound)
 
     def at_differences(self, z: Array, differences: Array) -> Array:
         """Return f at points of shape (…, D), whose sides are those of their differences."""

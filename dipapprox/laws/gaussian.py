@@ -199,8 +199,6 @@ class GaussianNoise(RealFamily):
                 modulus(np.where(right, tail, body)[:, :-1]),
             )
 
-    below = RealFamily._below
-
     def swing(self, near: Array, far: Array) -> tuple[Array, Array]:
         """|f'| = |z| f <= φ(1)."""
         bell = double_functions.growth(-0.5 * near * near) * _ROOT_ABOVE

@@ -182,14 +182,6 @@ class Logistic(RealFamily):
                 np.where(left < 0, 1.0, most) * root,
             )
 
-    below = RealFamily._below
-
-    def swing(self, near: Array, far: Array) -> tuple[Array, Array]:
-        """|f'| <= f <= e^-|z|."""
-        steep, curved = super().swing(near, far)
-        bound = double_functions.growth(-near)
-        return np.minimum(steep, bound), np.minimum(curved, bound)
-
     def moved(self, middle: Array, reach: float, by: Array) -> Array:
         """f(z + d) / f(z) is within e^|d|."""
         return by

@@ -63,11 +63,7 @@ class _Cuts(Record, eq=False):
     def values(self, moved: Array) -> list[Array]:
         """Return 0, F at all cuts, which inputs move by that much, and 1."""
         below = (self.family.below(moved + offset) for offset in self.offsets)
-        return [
-            np.zeros(moved.shape),
-            *(own for own in below if own is not None),
-            np.ones(moved.shape),
-        ]
+        return [np.zeros(moved.shape), *below, np.ones(moved.shape)]
 
 
 class Curvature(Record, eq=False):
@@ -292,8 +288,6 @@ def thresholds_of(
         factors = tuple([ordered[0].coefficient(name) for name in names])
         slope = np.array([float(factor * unit) for factor in factors])
         offsets = np.array([float(cut.constant) for cut in ordered])
-        if family.below(offsets) is None:
-            return None
         found_cuts.append(_Cuts(family, factors, slope, offsets))
     ranges = (cells[place].domain for place in places)
     ends = [domain.bounds for domain in ranges if isinstance(domain, AllReals) and domain.bounds]

@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from flint import arb
 from numpy.typing import NDArray
 from scipy.special import expit, ndtr
 
 from dipapprox import Answer, Enclosure, LimitReached, parse, profile, verify
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse as read
+from dipapprox.laws.families import FAMILIES
 from dipapprox.pairs.boxes.cells import PairSet, pairs_of
 from dipapprox.pairs.boxes.corners import CornerSearch
 from dipapprox.pairs.boxes.one_by_one import image_of, one_by_one
@@ -218,6 +220,20 @@ def test_a_limit_while_sets_are_cut_leaves_both_bounds(monkeypatch) -> None:
         assert found.answer is Answer.UNKNOWN
         assert found.delta_enclosure.meets(whole)
         assert 0 < found.delta_enclosure.lower <= whole.upper < found.delta_enclosure.upper
+
+
+@pytest.mark.parametrize("name", ["Lap", "Gauss", "Logistic", "Gumbel", "GumbelMinus"])
+def test_doubles_of_a_family_are_within_what_is_said_of_them(name: str) -> None:
+    """Masses below places, the densities there, and their slopes, beside balls."""
+    family = next(each for each in FAMILIES.values() if each.name == name)
+    places = np.random.default_rng(3).normal(scale=6, size=400)
+    masses, (steep, curved) = family.below(places), family.swing(abs(places), abs(places))
+    for place, mass, most, slope in zip(places.tolist(), masses, steep, curved, strict=True):
+        side, z = (1 if place > 0 else -1) * family.has_kink, arb(place)
+        assert abs(float(family.cdf(z, side) - arb(float(mass)))) <= 2.0**-46
+        density = family.pdf(z, side)
+        assert float(density) <= most
+        assert float(abs(density * family.score(z, side))) <= slope
 
 
 def test_second_derivatives_are_within_bounds() -> None:
