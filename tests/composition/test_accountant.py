@@ -76,12 +76,6 @@ def ends(answer: CompositionAnswer) -> tuple[float, float]:
     return float(bounds.lower), float(bounds.upper)
 
 
-def holds(answer: CompositionAnswer, true: float, width: float, slack: float = 1e-12) -> None:
-    low, high = ends(answer)
-    assert low - slack <= true <= high + slack
-    assert high - low <= width and answer.reason is None
-
-
 @cases(
     "mechanism, times, make, scale, rate",
     (SAMPLED, 1000, privacy_loss_distribution.from_gaussian_mechanism, 1.0, 0.01),

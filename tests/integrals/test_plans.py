@@ -77,14 +77,6 @@ def count(event: Event, found: Plan, point: Point) -> int:
             assert_never(found)
 
 
-@given(st.data(), events(most=4, families=CONTINUOUS), st.sampled_from(Strategy))
-def test_plans_count_every_point_once(data, event, strategy) -> None:
-    found = plan(event, strategy)
-    for _ in range(8):
-        point = in_support(event, data.draw(points(len(event.samples))))
-        assert count(event, found, point) == contains(event, point)
-
-
 @given(st.data(), events(most=4, families=CONTINUOUS), st.booleans())
 def test_pieces_are_disjoint_and_cover_for_any_order(data, event, literal) -> None:
     order = data.draw(st.permutations(range(len(event.samples))))
@@ -134,6 +126,18 @@ NEVER = Event((gauss(0), gauss(0)), (less(0, 1), less(1, 0)))
 LABELS = ("t", "r[1]", "r[2]")
 EXAMPLE = Event((gauss(0, 4), gauss(0, 8), gauss(1, 8)), (less(1, 0), less(0, 2)))
 """DiPApprox Example 6: G = {r1 < rT, r2 >= rT}"""
+
+
+MANY = st.sampled_from([EXAMPLE, CYCLE, RANGE, star(3), star(4, laplace), chain(5)])
+"""Events whose plans have products."""
+
+
+@given(st.data(), events(most=4, families=CONTINUOUS) | MANY, st.sampled_from(Strategy))
+def test_plans_count_every_point_once(data, event, strategy) -> None:
+    found = plan(event, strategy)
+    for _ in range(8):
+        point = in_support(event, data.draw(points(len(event.samples))))
+        assert count(event, found, point) == contains(event, point)
 
 
 def depths(event: Event) -> list[int]:

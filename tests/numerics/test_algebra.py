@@ -147,10 +147,6 @@ def any_law(chance: random.Random) -> Distribution:
     return Distribution(chance.choice(REAL_FAMILIES), mean, scale)
 
 
-def density(law: Distribution, point: Fraction, side: int) -> arb:
-    return law.real.pdf(to_ball((point - law.mean) / law.scale), side) / to_ball(law.scale)
-
-
 @pytest.mark.parametrize("seed", asked.part(range(6), 2))
 def test_bands_of_two_samples_are_differences_of_distribution_functions(seed) -> None:
     """Σ over the sample of what lies in [x, x + w], and what does not, is everything."""

@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from flint import arb
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import dipapprox
@@ -23,7 +23,8 @@ from dipapprox.arithmetic.rounding import require_sound_arithmetic
 from dipapprox.cli.app import main
 from dipapprox.errors import UnsoundArithmetic
 from dipapprox.events.event import Star
-from dipapprox.language.formula import Formula, parse_formula
+from dipapprox.language.ast import Number
+from dipapprox.language.formula import Formula, Operation, Operator, parse_formula
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN
 from dipapprox.numerics.elimination.engine import Eliminated
@@ -141,6 +142,7 @@ def parse(text: str) -> Formula:
 
 
 @given(rational_formulas, points)
+@example(Operation(Number(Fraction(1)), Operator.DIVIDE, Number(Fraction(0))), Fraction(1))
 def test_rational_formulas_are_exact_at_points(formula, eps) -> None:
     expected = exact(formula, eps)
     if expected is None:

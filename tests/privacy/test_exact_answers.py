@@ -45,12 +45,6 @@ def two_laws(first: str, second: str, outputs: str = "{0, 1}") -> Program:
     )
 
 
-def with_bit(*lines: str) -> Program:
-    """A program with one input bit and one output bit."""
-    head = "input q in 0..1", "output out in {0, 1}", "adjacent linf 1"
-    return parse("\n".join((*head, *lines)))
-
-
 def bit(probability: str) -> str:
     return f"0 : {probability}, 1 : 1 - {probability}"
 

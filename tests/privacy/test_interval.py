@@ -22,7 +22,6 @@ from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.intervals import verdict as claims
 from dipapprox.privacy.intervals import verifier as interval_verifier
 from dipapprox.privacy.intervals.derivative_bounds import DerivativeBounds, Rates
-from dipapprox.privacy.intervals.formula_verifier import verify_formula
 from dipapprox.privacy.intervals.tables import radii
 from dipapprox.privacy.intervals.verdict import FormulaClaim, IntervalVerdict
 from dipapprox.privacy.intervals.verifier import verify_interval
@@ -57,11 +56,6 @@ def decide(
     ends = Fraction(low), Fraction(high)
     with limited(Limits(seconds=seconds)):
         return verify_interval(Setting(text, AllPairs(), options()), claim, *ends)
-
-
-def at(text: Program, eps: Fraction, budget: str | None, delta: str) -> Answer:
-    claim = formula_claim(budget, delta)
-    return verify_formula(Setting(text, AllPairs(), options()), claim, eps).answer
 
 
 def threshold_delta(eps: float, budget: float) -> float:

@@ -13,7 +13,7 @@ from scipy import integrate, stats
 from scipy.stats import norm
 
 import dipapprox
-from dipapprox import Answer, LeastDelta, Limits, Options, UserError, Verdict
+from dipapprox import Answer, Limits, Options, UserError, Verdict
 from dipapprox.limits import current
 from dipapprox.numerics.real_outputs.hockey_stick import IntervalMasses
 from dipapprox.pairs.boxes.vertices import difference_pairs
@@ -34,12 +34,6 @@ MECHANISM = "input q in 0..3\nadjacent linf 1\noutput y in real\ny <- {}(q, 2 / 
 
 def mechanism(noise: str) -> dipapprox.Program:
     return dipapprox.parse(MECHANISM.format(noise))
-
-
-def least_delta(program: dipapprox.Program, eps_prv: str) -> LeastDelta:
-    found = dipapprox.profile(program, eps=1, eps_prv=eps_prv)
-    assert isinstance(found, LeastDelta)
-    return found
 
 
 def verdict_of(text: str, **claim: str) -> Verdict:

@@ -24,7 +24,6 @@ from dipapprox import (
     Claim,
     Enclosure,
     IntervalVerdict,
-    LeastDelta,
     LeastEpsPrv,
     Limits,
     Options,
@@ -208,12 +207,6 @@ TREE = (
     "y[1] <- (a + 2*b - c) / 3\ny[2] <- (a + 2*c - b) / 3\ny[3] <- (2*a + b + c) / 3\n"
 )
 """Least squares of a tree of counts: of three numbers one is the sum of the others."""
-
-
-def least_delta(text: str, eps_prv: str) -> LeastDelta:
-    found = dipapprox.profile(dipapprox.parse(text), eps=1, eps_prv=eps_prv)
-    assert isinstance(found, LeastDelta)
-    return found
 
 
 def test_they_have_no_certificate() -> None:
