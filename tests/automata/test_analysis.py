@@ -258,9 +258,9 @@ def test_brute_force_on_short_runs_finds_nothing_else(block) -> None:
             assert not any(next(structures_in(found, run), None) for run in runs), seed
 
 
-@pytest.mark.parametrize("seed", part(range(150), 5))
+@pytest.mark.parametrize("seed", [13, 16, 89, *part(range(150), 5)])
 def test_taints_miss_no_path(seed) -> None:
-    """No taint: no leaking pair and no violating path. A lifted structure is one."""
+    """No taint: no leaking pair and no violating path. A lifted structure, as of the first, is."""
     found = random_automaton(seed, variables=2, states=5)
     whole = augment(found)
     if next(leaking_cycles(whole), None) is not None:

@@ -6,8 +6,6 @@ from hypothesis import given
 
 from dipapprox.bundled import BUNDLED
 from dipapprox.errors import LimitReached, UserError
-from dipapprox.language import core
-from dipapprox.language.ast import Number
 from dipapprox.language.domains import AllReals, domain_text, read_domain, read_widening
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.formula import Formula, parse_formula, rational_value
@@ -42,10 +40,6 @@ def test_files_that_are_no_programs(tmp_path, data, message) -> None:
 
 def formula_of(text: str) -> Formula:
     return parse_formula(text, "--eps-prv", ("eps", "delta"))
-
-
-def number(value: str) -> Number:
-    return Number(Fraction(value))
 
 
 @given(formulas)
@@ -101,10 +95,6 @@ def test_the_command() -> None:
     assert status == 0
     assert "param t = 1" in text
     assert "input made in bool" in text
-
-
-def program(text: str) -> core.Program:
-    return elaborate(parse(text), {}, "program")
 
 
 def test_reals_list_nothing() -> None:

@@ -30,7 +30,6 @@ from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.replay import replay
 from dipapprox.language.core import Norm, Within
 from dipapprox.language.elaborate import elaborate
-from dipapprox.language.load import load
 from dipapprox.language.parser import parse as parse_text
 from dipapprox.linear.programme import UnknownSide
 from dipapprox.pairs.adjacency import allows
@@ -49,11 +48,6 @@ from tests.kernel.test_potentials import file_of
 from .confirmation import confirm
 
 PROGRAMS = Path(__file__).parent.parent.parent / "programs"
-
-
-def prove(path: str, **parameters: int) -> RealProof:
-    exact = {name: Fraction(value) for name, value in parameters.items()}
-    return prove_real(load(PROGRAMS / f"{path}.dpg", exact))
 
 
 def prove_text(text: str, **parameters: int) -> RealProof:

@@ -45,13 +45,6 @@ from tests.cases import cases, check_answers, complaint, part, refuses, template
 from tests.schemas import check_schema, validator
 
 
-def for_all(path: str, **parameters: int) -> StreamProof:
-    text = text_of(path)
-    proof = dipapprox.prove(dipapprox.parse(text, parameters, for_all="N"))
-    assert isinstance(proof, StreamProof)
-    return proof
-
-
 def of_text(text: str, budget: str | None = None) -> StreamProof:
     proof = dipapprox.prove(dipapprox.parse(text), budget=budget)
     assert isinstance(proof, StreamProof)

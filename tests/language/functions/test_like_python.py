@@ -14,7 +14,7 @@ import dipapprox
 from dipapprox.errors import SourceError
 from dipapprox.language.functions import paths
 from dipapprox.language.mechanism import read_mechanism
-from tests.cases import check_answers, complaint, examples, template_of
+from tests.cases import cases, check_answers, complaint, examples, part, template_of
 from tests.grammars import texts
 from tests.language.functions.beside import differences
 
@@ -60,11 +60,14 @@ def file_with(body: str) -> str:
 NATURAL = (Path(__file__).parent / "natural.txt").read_text(encoding="utf-8").split("=====\n")
 
 
-@pytest.mark.parametrize("body", NATURAL)
-def test_what_people_write_does_what_python_does(body, monkeypatch) -> None:
+@cases(
+    "body, apart",
+    *((body, paths.MOST_APART) for body in NATURAL),
+    *((body, 0) for body in part(NATURAL, 3)),
+)
+def test_what_people_write_does_what_python_does(body, apart, monkeypatch) -> None:
+    monkeypatch.setattr(paths, "MOST_APART", apart)
     assert not list(differences(file_with(body)))
-    monkeypatch.setattr(paths, "MOST_APART", 0)
-    assert not list(differences(file_with(body), 8))
 
 
 LOOPS = (
