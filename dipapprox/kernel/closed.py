@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from functools import cache
 from itertools import chain, combinations
 
 from dipapprox.kernel.errors import Refused, Refuted, spend
@@ -58,10 +59,10 @@ class Sums:
     """
 
     def __init__(self, found: ExactDistributions, stated: tuple[Tree, Tree]) -> None:
-        self._found, self._signs = found, Signs(found.epsilons)
-        self._growth = growth_of(stated[0], self._signs)
+        self._found, self._signs, self._kind = found, Signs(found.epsilons), cache(self._kind_of)
         self._delta = formula_of(stated[1], self._signs)
-        self._excesses: dict[tuple[int, int], Ratio] = {}
+        forms, growth = found.forms, growth_of(stated[0], self._signs)
+        self._excess = cache(lambda p, q: forms[p] - growth * forms[q])
         self._known: dict[tuple[tuple[int, int], ...], bool] = {}
 
     def hold(self, first: Input, second: Input) -> bool:
@@ -72,11 +73,7 @@ class Sums:
         spend(10 + 2 * len(self._found.outputs))
         pairs = tuple(sorted(zip(values[first], values[second], strict=True)))
         if pairs not in self._known:
-            for p, q in pairs:
-                if (p, q) not in self._excesses:
-                    forms = self._found.forms
-                    self._excesses[p, q] = forms[p] - self._growth * forms[q]
-            self._known[pairs] = self._hold([self._excesses[pair] for pair in pairs])
+            self._known[pairs] = self._hold([self._excess(*pair) for pair in pairs])
         return self._known[pairs]
 
     def _hold(self, excesses: Sequence[Ratio]) -> bool:
@@ -103,7 +100,7 @@ class Sums:
                         return False
         raise Refused(f"more than {MOST_FREE} excesses of one pair without a known sign")
 
-    def _kind(self, excess: Ratio, on: Epsilons) -> int:
+    def _kind_of(self, excess: Ratio, on: Epsilons) -> int:
         """1 if the excess is >= 0, -1 if it is <= 0, and 0 if neither is known."""
         for kind in (-1, 1):
             if self._signs.tell(excess.numerator.scaled(kind), positive=False, on=on):

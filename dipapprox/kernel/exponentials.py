@@ -118,15 +118,15 @@ class Sum:
         found = [(key, above * c) for key, c in self.whole]
         return Sum._collected(found, self.unit, self.below * below)
 
-    def parts(self) -> tuple[Sum, Sum]:
-        """Return m = c * eps ** n * e ** (q * eps), c > 0, and f, whose product is self, not 0.
+    def parts(self) -> tuple[Term, Sum]:
+        """Return c * eps ** n * e ** (q * eps), c > 0, and f, whose product is self, not 0.
 
         Coefficients of f are integers without a common divisor; its least n and least q are 0.
         """
         q, n = self.whole[0][0][0], min([n for (_, n), _ in self.whole])
         divisor = gcd(*[c for _, c in self.whole])
         rest = [((r - q, m - n), c // divisor) for (r, m), c in self.whole]
-        monomial = Sum._collected([((q, n), divisor)], self.unit, self.below)
+        monomial = (Fraction(q, self.unit), n), Fraction(divisor, self.below)
         return monomial, Sum._collected(rest, self.unit, 1)
 
     def is_zero(self) -> bool:
@@ -144,9 +144,7 @@ class Sum:
         return Sum._collected(found, unit, self.below * unit)
 
     def at(self, eps: Fraction) -> Sum:
-        """Return a sum without powers of eps that has the same value there; at 0 no n is < 0."""
-        if not eps:
-            return Sum.constant(sum(c for (_, n), c in self.terms if not n))
+        """Return a sum without powers of eps that has the same value there, at eps > 0."""
         if not any(n for (_, n), _ in self.whole):
             return self
         return Sum.of(((q, 0), c * power(eps, n)) for (q, n), c in self.terms)
@@ -160,7 +158,10 @@ class Sum:
         return found / self.below
 
     def sign(self, eps: Fraction) -> int:
-        """Return -1, 0 or 1: the sign of the value at a rational eps >= 0, as `at` has it."""
+        """Return -1, 0 or 1: the sign of the value at a rational eps >= 0; at 0 no n is < 0."""
+        if not eps:
+            value = sum([c for (_, n), c in self.whole if not n])
+            return (value > 0) - (value < 0)
         fixed, bits = self.at(eps), 64
         if fixed.is_zero():
             return 0
@@ -231,8 +232,7 @@ class Ratio:
 
     def inverse(self) -> Ratio:
         """Return 1 / self, whose numerator is > 0."""
-        monomial, factor = self.numerator.parts()
-        (((rate, exponent), c),) = monomial.terms
+        ((rate, exponent), c), factor = self.numerator.parts()
         above = _missing((), self.denominator) * Sum.of([((-rate, -exponent), Fraction(1) / c)])
         return Ratio(above, () if factor == _ONE else ((factor, 1),))
 
