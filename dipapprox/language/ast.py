@@ -100,18 +100,19 @@ class Negative(Node):
     operand: Expression
 
 
-class Sum(Node):
-    """operands[0] op[0] operands[1] op[1] …; the operators are "+" or "-"."""
+class Chain(Node):
+    """operands[0] op[0] operands[1] op[1] …; the operators of one level as they are spelled."""
 
     operands: tuple[Expression, ...]
     operators: tuple[str, ...]
 
 
-class Product(Node):
-    """operands[0] op[0] operands[1] op[1] …; the operators are "*" or "/"."""
+class Sum(Chain):
+    """Of "+" and "-"."""
 
-    operands: tuple[Expression, ...]
-    operators: tuple[str, ...]
+
+class Product(Chain):
+    """Of "*" and "/"."""
 
 
 class Power(Node):
@@ -121,11 +122,8 @@ class Power(Node):
     exponent: Expression
 
 
-class Comparison(Node):
-    """A chain such as low <= r < high; the operators are spelled as in `core.Relation`."""
-
-    operands: tuple[Expression, ...]
-    operators: tuple[str, ...]
+class Comparison(Chain):
+    """Such as low <= r < high; the operators are spelled as in `core.Relation`."""
 
 
 class Not(Node):
@@ -134,36 +132,18 @@ class Not(Node):
     operand: Expression
 
 
-class And(Node):
-    """At least two operands."""
-
-    operands: tuple[Expression, ...]
+class And(Chain):
+    """Of "and"."""
 
 
-class Or(Node):
-    """At least two operands."""
-
-    operands: tuple[Expression, ...]
+class Or(Chain):
+    """Of "or"."""
 
 
 Computed = Call | Choose | Disc
 """What is computed by statements before the statement that it stands in."""
 
-Expression = (
-    Number
-    | Truth
-    | Name
-    | Index
-    | Computed
-    | Negative
-    | Sum
-    | Product
-    | Power
-    | Comparison
-    | Not
-    | And
-    | Or
-)
+Expression = Number | Truth | Name | Index | Computed | Negative | Power | Not | Chain
 Target = Name | Index
 
 # --- statements ---------------------------------------------------------------------------------

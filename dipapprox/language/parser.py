@@ -113,8 +113,7 @@ def _finished(value: Any) -> Any:
     """Turn a grown chain into its node; all else is finished already."""
     if not isinstance(value, _Chain):
         return value
-    parts = tuple(value.operands), tuple(value.operators)
-    return value.level(*parts[: 1 if value.level in (ast.And, ast.Or) else 2], span=value.span)
+    return value.level(tuple(value.operands), tuple(value.operators), span=value.span)
 
 
 def _of_finished(action: Action) -> Action:

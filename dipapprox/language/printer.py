@@ -163,17 +163,9 @@ def _write(node: Any) -> tuple[str, int]:
             return "not " + _bracketed(operand, _NOT), _NOT
         case ast.Power(base, exponent):
             return f"{_bracketed(base, _ATOM)}^{_bracketed(exponent, _ATOM)}", _POWER
-        case (
-            ast.Sum(operands, operators)
-            | ast.Product(operands, operators)
-            | ast.Comparison(operands, operators)
-        ):
+        case ast.Chain(operands, operators):
             level = _LEVELS[type(node)]
             return _chain(operands, operators, level), level
-        case ast.And(operands) | ast.Or(operands):
-            level = _LEVELS[type(node)]
-            word = type(node).__name__.lower()
-            return _chain(operands, (word,) * (len(operands) - 1), level), level
         case _:
             raise AssertionError(node)
 

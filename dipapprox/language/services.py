@@ -326,9 +326,7 @@ def _reached(cells: set[str], assigned: list[ast.Assign], through_draws: bool) -
 
 def _mentions(node: ast.Expression, names: set[str], through_draws: bool = False) -> bool:
     match node:
-        case ast.Name(name):
-            return name in names
-        case ast.Index(name):
+        case ast.Name(name) | ast.Index(name):
             return name in names
         case ast.Call(name) if name in DISTRIBUTIONS and not through_draws:
             return False

@@ -8,6 +8,7 @@ are enforced here, before any tree exists: what passes is shallow enough for rec
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain, pairwise
 from typing import Any
 
 from dipapprox.errors import Diagnosis, did_you_mean
@@ -33,25 +34,14 @@ def with_keywords(tokens: Iterable[Any]) -> Iterator[Any]:
     One token is read ahead: who stops early has not read the rest.
     """
     before = "NEWLINE"
-    waiting: Any = None
-    for token in tokens:
-        if waiting is not None:
-            before = _decide(waiting, before, token.type)
-            yield waiting
-        waiting = token
-    if waiting is not None:
-        _decide(waiting, before, "NEWLINE")
-        yield waiting
-
-
-def _decide(token: Any, before: str, after: str) -> str:
-    """Make a word a keyword if its place says so; return the token's type."""
-    if token.type == "NAME" and token.value in _PLACES:
-        befores, afters, wanted = _PLACES[token.value]
-        if before in befores and (after in afters) is wanted:
-            token.type = token.value.upper()
-    kind: str = token.type
-    return kind
+    for token, following in pairwise(chain(tokens, [None])):
+        if token.type == "NAME" and token.value in _PLACES:
+            befores, afters, wanted = _PLACES[token.value]
+            after = following.type if following else "NEWLINE"
+            if before in befores and (after in afters) is wanted:
+                token.type = token.value.upper()
+        before = token.type
+        yield token
 
 
 _BEFORE_WHERE = frozenset(

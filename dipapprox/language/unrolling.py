@@ -291,7 +291,7 @@ def _without_exit(block: ast.Block, flag: ast.Name) -> tuple[ast.Block, bool]:
                 body, exits = _without_exit(statement.body, flag)
                 condition = statement.condition
                 if exits:
-                    condition = ast.And((ast.Not(flag), condition))
+                    condition = ast.And((ast.Not(flag), condition), ("and",))
                 statement = replace(statement, condition=condition, body=body)
             case _:
                 exits = False

@@ -25,14 +25,14 @@ numbers = st.builds(
 def _chains(draw: st.DrawFn, inner: st.SearchStrategy[ast.Expression]) -> ast.Expression:
     operands = tuple(draw(st.lists(inner, min_size=2, max_size=4)))
     count = len(operands) - 1
-    node = draw(st.sampled_from([ast.Sum, ast.Product, ast.Comparison, ast.And, ast.Or]))
     spellings = {
         ast.Sum: ["+", "-"],
         ast.Product: ["*", "/"],
         ast.Comparison: ["<", "<=", ">", ">=", "=", "!="],
+        ast.And: ["and"],
+        ast.Or: ["or"],
     }
-    if node in (ast.And, ast.Or):
-        return node(operands)
+    node = draw(st.sampled_from(list(spellings)))
     operators = draw(st.lists(st.sampled_from(spellings[node]), min_size=count, max_size=count))
     return node(operands, tuple(operators))
 

@@ -444,6 +444,6 @@ def joined(operator: str, left: Any, right: Any) -> Any:
         if side.known is not None:
             return rest if side.known == (operator == "&") else side
     compute = _operation(and_ if operator == "&" else or_, first, second)
-    kind: type[ast.And | ast.Or] = ast.And if operator == "&" else ast.Or
-    node = kind((first.node, second.node), span=running().here)
+    kind, sign = (ast.And, "and") if operator == "&" else (ast.Or, "or")
+    node = kind((first.node, second.node), (sign,), span=running().here)
     return Condition(node, first.cells | second.cells, compute)
