@@ -7,9 +7,7 @@ processors spend on it, which other work disturbs little.
 
 from __future__ import annotations
 
-import os
 import re
-import resource
 import subprocess
 import sys
 import tempfile
@@ -18,7 +16,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.rows import Figure, Row, Rows, Table, largest_file, of, proving, taken
-from bench.timing import NoAnswer, Patience, Run, Timing, ratio, side_by_side
+from bench.timing import (
+    NoAnswer,
+    Patience,
+    Run,
+    Timing,
+    environment,
+    processor_time,
+    ratio,
+    side_by_side,
+)
 from dipapprox.errors import LimitReached
 
 FOUND, PROVED, CHECKED = "found", "found and proved", "check"
@@ -116,7 +123,7 @@ def measure_proved_command(asked: Asked, programs: Path, patience: Patience) -> 
             PROVED: _run([*found, *wanted]),
             CHECKED: _run(["check", str(proof)]),
         }
-        timings = side_by_side(runs, patience, _spent)
+        timings = side_by_side(runs, patience, processor_time)
         if not proof.exists():
             del timings[CHECKED]
         size = proof.stat().st_size if proof.exists() else 0
@@ -143,22 +150,14 @@ def command_row(asked: Asked, timings: Mapping[str, Timing], size: int) -> Row:
     )
 
 
-def _spent() -> float:
-    """Return the processor time of all processes that this one has started and that have ended."""
-    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return spent.ru_utime + spent.ru_stime
-
-
 def _run(words: list[str]) -> Run:
-    # Modules are compiled once, as those of installed packages are.
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     answers = (0,) if words[0] == "check" else (0, 1)
 
     def run(cap: float) -> None:
         command = [sys.executable, "-m", "dipapprox", *words]
         try:
             done = subprocess.run(
-                command, check=False, timeout=cap, capture_output=True, text=True, env=environment
+                command, check=False, timeout=cap, capture_output=True, text=True, env=environment()
             )
         except subprocess.TimeoutExpired:
             raise LimitReached(f"time limit: {cap:g} s") from None

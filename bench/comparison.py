@@ -5,8 +5,9 @@ In: cases. Out: rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -23,11 +24,10 @@ from bench.cases import (
     nested_literally,
     verification,
 )
-from bench.plain import Array, NoPlainEvaluation, Prepared
+from bench.plain import Prepared
 from bench.rows import DISTANCE, NAME, TIMES, Figure, Row, Rows, Table, of, taken
 from bench.timing import NoAnswer, Patience, Ratio, Run, ratio, side_by_side
 from dipapprox.arithmetic.enclosure import Enclosure
-from dipapprox.events.event import Connected
 from dipapprox.integrals import Strategy
 from dipapprox.limits import rare_collections
 from dipapprox.privacy.run import Engine
@@ -107,13 +107,15 @@ def compare_tier(batch: Batch, programs: Path, patience: Patience) -> Row:
     largest distance of a plain value from its enclosure's midpoint; None where there is none.
     """
     events = batch.events(programs)
-    plain = _prepared(events)
+    prepared = cache(lambda: Prepared(events))
+    with suppress(NoAnswer):
+        prepared()
     timings = side_by_side(
         {
             AFRESH: _ignoring_the_cap(lambda: certified_afresh(events)),
             CERTIFIED: _ignoring_the_cap(lambda: certified(events)),
-            PLAIN: _ignoring_the_cap(lambda: _plainly(events)),
-            PREPARED: _ignoring_the_cap(plain),
+            PLAIN: _ignoring_the_cap(lambda: Prepared(events).evaluate()),
+            PREPARED: _ignoring_the_cap(lambda: prepared().evaluate()),
         },
         patience,
     )
@@ -122,7 +124,7 @@ def compare_tier(batch: Batch, programs: Path, patience: Patience) -> Row:
         enclosures = [each for each in certified(events) if isinstance(each, Enclosure)]
         width = max(float(each.width) for each in enclosures)
         middles = [float((each.lower + each.upper) / 2) for each in enclosures]
-        distance = float(np.abs(np.array(middles) - plain()).max())
+        distance = float(np.abs(np.array(middles) - prepared().evaluate()).max())
     return Row(
         batch,
         {
@@ -134,28 +136,6 @@ def compare_tier(batch: Batch, programs: Path, patience: Patience) -> Row:
             "distance": distance,
         },
     )
-
-
-def _plainly(events: Sequence[Connected]) -> Array:
-    try:
-        return Prepared(events).evaluate()
-    except NoPlainEvaluation as missing:
-        raise NoAnswer(str(missing)) from None
-
-
-def _prepared(events: Sequence[Connected]) -> Callable[[], Array]:
-    """Return the plain evaluation, or one that says why there is none."""
-    try:
-        prepared = Prepared(events)
-        prepared.evaluate()
-        return prepared.evaluate
-    except NoPlainEvaluation as missing:
-        reason = str(missing)
-
-    def nothing() -> Array:
-        raise NoAnswer(reason)
-
-    return nothing
 
 
 def _ignoring_the_cap(action: Callable[[], object]) -> Run:

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from bench.timing import NoAnswer
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.events.event import Chosen, Connected, Mixture, Star
 from dipapprox.laws.distribution import Distribution
@@ -34,10 +35,6 @@ Array = NDArray[np.float64]
 
 NODES = 16
 """Of a panel."""
-
-
-class NoPlainEvaluation(Exception):
-    """An event has none of the shapes or laws that the plain evaluation knows."""
 
 
 _REACH: dict[Family, float] = {GAUSSIAN: 8.3, LAPLACE: 36.0}
@@ -111,7 +108,7 @@ def grid_for(integrated: Iterable[Distribution], others: Sequence[Distribution])
     """Make a grid over the support of some laws, for products with functions of `others`."""
     laws = list(integrated)
     if any(law.family not in _REACH for law in (*laws, *others)):
-        raise NoPlainEvaluation("a law that is neither Gaussian nor Laplace")
+        raise NoAnswer("a law that is neither Gaussian nor Laplace")
     width = _WIDTH * min(float(law.scale) for law in (*laws, *others))
     ends: list[float] = []
     kinks = {float(law.mean) for law in (*laws, *others) if law.family is LAPLACE}
@@ -284,7 +281,7 @@ class Prepared:
         events: Connected and reduced.
 
     Raises:
-        NoPlainEvaluation: If some event has no shape that is known here.
+        NoAnswer: If some event has no shape that is known here.
     """
 
     def __init__(self, events: Sequence[Connected]) -> None:
@@ -293,17 +290,17 @@ class Prepared:
         self._centres: list[_Centres] = []
         for place, event in enumerate(events):
             if isinstance(event, Chosen | Mixture):
-                raise NoPlainEvaluation("a choice has no density")
+                raise NoAnswer("a choice has no density")
             if isinstance(event, Star):
                 self._trees.add_star(place, event)
                 continue
             order = order_event(event)
             if isinstance(order, NotEnclosed):
-                raise NoPlainEvaluation(order.reason)
+                raise NoAnswer(order.reason)
             if order.has_offsets:
-                raise NoPlainEvaluation("comparisons with offsets")
+                raise NoAnswer("comparisons with offsets")
             if any(each.lower is not None or each.upper is not None for each in order.elements):
-                raise NoPlainEvaluation("a comparison with a constant")
+                raise NoAnswer("a comparison with a constant")
             if len(order.bounds) == len(order.elements) - 1:
                 self._trees.add_tree(place, order)
             else:
@@ -323,7 +320,7 @@ class Prepared:
 def _laws(order: OrderEvent) -> list[Distribution]:
     laws = [element.law for element in order.elements]
     if None in laws:
-        raise NoPlainEvaluation("a sum of samples")
+        raise NoAnswer("a sum of samples")
     return [law for law in laws if law is not None]
 
 
@@ -338,7 +335,7 @@ def _centres(place: int, order: OrderEvent) -> _Centres:
         if not covered or not ((low, high) in edges or between):
             continue
         if any(law.family is not GAUSSIAN for law in laws):
-            raise NoPlainEvaluation("two centres of laws that are not smooth")
+            raise NoAnswer("two centres of laws that are not smooth")
         found = _Centres(place, laws[low], laws[high], Counter(laws[v] for v in between))
         for v, (centre, side) in product(others, zip((low, high), found.sides, strict=True)):
             if v not in between and (v, centre) in edges:
@@ -346,4 +343,4 @@ def _centres(place: int, order: OrderEvent) -> _Centres:
             if v not in between and (centre, v) in edges:
                 side.append((survival, laws[v]))
         return found
-    raise NoPlainEvaluation("neither a tree nor two centres")
+    raise NoAnswer("neither a tree nor two centres")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -15,7 +13,7 @@ from pathlib import Path
 from statistics import median
 
 from bench.rows import Figure, Row, Rows, Table, milliseconds, plainly, within
-from bench.timing import Outcome, Patience, Timing
+from bench.timing import Outcome, Patience, Timing, environment, processor_time
 from dipapprox.experiments.sweep.spec import Axis, CaseGrid, CaseLimits, Spec, cases_of
 from dipapprox.experiments.sweep.sweep import Sweep, run_case
 from dipapprox.language.load import DPG, read_text
@@ -71,34 +69,32 @@ def measure_whole(case: Whole, programs: Path, patience: Patience) -> Row:
     spent: dict[str, list[float]] = {name: [] for name in shorts}
     base: list[float] = []
     with tempfile.TemporaryDirectory() as compiled:
-        kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-        environment = {**kept, "PYTHONPYCACHEPREFIX": compiled}
-        memory = int(_python(environment, "-c", _REPORTING, *words).stderr.split()[-1])
+        kept = {**environment(), "PYTHONPYCACHEPREFIX": compiled}
+        memory = int(_python(kept, "-c", _REPORTING, *words).stderr.split()[-1])
         for each in (_LIBRARIES, *shorts.values()):
-            _python(environment, *each)
+            _python(kept, *each)
         for _ in range(case.runs):
             start = time.perf_counter()
-            _python(environment, "-m", "dipapprox", *words)
+            _python(kept, "-m", "dipapprox", *words)
             seconds.append(time.perf_counter() - start)
-            base.append(_processor_time(environment, *_LIBRARIES))
+            base.append(_processor_time(kept, *_LIBRARIES))
             for name, each in shorts.items():
-                spent[name].append(_processor_time(environment, *each))
+                spent[name].append(_processor_time(kept, *each))
     starts = {name: median(each) / median(base) for name, each in spent.items()}
     timing = Timing(Outcome.ANSWERED, tuple(seconds))
     return Row(case, {"timing": timing, "memory_mib": memory, "starts": starts})
 
 
-def _processor_time(environment: Mapping[str, str], *words: str) -> float:
-    """Return the seconds of processor time of a new Python."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    _python(environment, *words)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+def _processor_time(kept: Mapping[str, str], *words: str) -> float:
+    """Return the seconds of processor time that a new Python takes."""
+    before = processor_time()
+    _python(kept, *words)
+    return processor_time() - before
 
 
-def _python(environment: Mapping[str, str], *words: str) -> subprocess.CompletedProcess[str]:
+def _python(kept: Mapping[str, str], *words: str) -> subprocess.CompletedProcess[str]:
     command = (sys.executable, *words)
-    return subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+    return subprocess.run(command, check=True, capture_output=True, text=True, env=kept)
 
 
 def _whole_figures(rows: Rows) -> list[Figure]:
@@ -168,23 +164,17 @@ def measure_sweep(case: SweptCases, programs: Path, patience: Patience) -> Row:
     )
     spec = Spec(CaseLimits(Fraction(600), 2000), (grid,))
     with tempfile.TemporaryDirectory() as folder:
-        start, spent = time.perf_counter(), _processor()
+        start, spent = time.perf_counter(), processor_time()
         sweep = Sweep(spec, Path(folder) / "results.jsonl", _JOBS)
         sweep.run(lambda done, total: None)
-        seconds, processor = time.perf_counter() - start, _processor() - spent
-    spent = _processor()
+        seconds, processor = time.perf_counter() - start, processor_time() - spent
+    spent = processor_time()
     for each in cases_of(spec):
         run_case(each)
-    bare = _processor() - spent
+    bare = processor_time() - spent
     assert sweep.done == case.blocks * _BLOCK
     found = {"seconds": seconds, "processor_seconds": processor, "bare_seconds": bare}
     return Row(case, found)
-
-
-def _processor() -> float:
-    """Return the seconds of the processors for this process and those that it waited for."""
-    used = os.times()
-    return used.user + used.system + used.children_user + used.children_system
 
 
 def _times(row: Row) -> float:

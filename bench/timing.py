@@ -6,6 +6,7 @@ time is reported as such; its time is then a lower bound, and so is every ratio 
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -21,6 +22,17 @@ Run = Callable[[float], None]
 
 It raises `LimitReached` if that is not enough, and `NoAnswer` if it fails otherwise.
 """
+
+
+def processor_time() -> float:
+    """Return the seconds of the processors for this process and those that it waited for."""
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system
+
+
+def environment() -> dict[str, str]:
+    """Return that of new processes: they keep compiled modules, as those of packages are."""
+    return {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
 
 
 class NoAnswer(Exception):
