@@ -31,7 +31,6 @@ from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.elimination.grid_evaluator import forget_grids
 from dipapprox.numerics.kinds import Tier
 from dipapprox.numerics.methods import Answers, Method
-from dipapprox.numerics.nested.engine import Nested
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, PairSelection
 from dipapprox.privacy.run import FIRST_PRECISION, Engine, Options, Setting
 from dipapprox.privacy.verdict import Answer, Claim
@@ -213,22 +212,8 @@ def verification(
     return run
 
 
-def eliminated(chain: Chain) -> Run:
-    """Return a run of the elimination engine on a chain, nothing remembered between runs."""
-    return _enclosing(Eliminated, chain)
-
-
-def nested(chain: Chain) -> Run:
-    """Return a run of the reference engine on a chain."""
-    return _enclosing(lambda: Nested(Strategy.LEAST_NESTING), chain)
-
-
-def nested_literally(chain: Chain) -> Run:
-    """Return a run that evaluates a chain as one literal nest."""
-    return _enclosing(lambda: Nested(Strategy.NONE), chain)
-
-
-def _enclosing(make: Callable[[], Method], chain: Chain) -> Run:
+def enclosing(make: Callable[[], Method], chain: Chain) -> Run:
+    """Return a run of a method, made anew, on a chain."""
     event, bits = chain.event(), chain.bits()
 
     def run(cap: float) -> None:

@@ -19,9 +19,7 @@ from bench.cases import (
     Chain,
     certified,
     certified_afresh,
-    eliminated,
-    nested,
-    nested_literally,
+    enclosing,
     verification,
 )
 from bench.plain import Prepared
@@ -30,6 +28,8 @@ from bench.timing import NoAnswer, Patience, Ratio, Run, ratio, side_by_side
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.integrals import Strategy
 from dipapprox.limits import rare_collections
+from dipapprox.numerics.elimination.engine import Eliminated
+from dipapprox.numerics.nested.engine import Nested
 from dipapprox.privacy.run import Engine
 
 ELIMINATION, NESTED, LITERAL = "elimination", "nested", "nested --no-optimize, not merged"
@@ -50,9 +50,9 @@ def compare_engines(case: AnyCase, programs: Path, patience: Patience) -> Row:
     """Time elimination, `nested` and the published method's shape on a case, in turns."""
     if isinstance(case, Chain):
         runs = {
-            ELIMINATION: eliminated(case),
-            NESTED: nested(case),
-            LITERAL: nested_literally(case),
+            ELIMINATION: enclosing(Eliminated, case),
+            NESTED: enclosing(lambda: Nested(Strategy.LEAST_NESTING), case),
+            LITERAL: enclosing(lambda: Nested(Strategy.NONE), case),
         }
     else:
         program = case.read(programs)

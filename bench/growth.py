@@ -25,12 +25,13 @@ from bench.cases import (
     AnyCase,
     Case,
     Chain,
-    eliminated,
+    enclosing,
     verification,
 )
 from bench.rows import NAME, Figure, Row, Rows, Table, of, plainly, within
 from bench.timing import Outcome, Patience, Run, Timing, side_by_side
 from dipapprox.limits import peak_memory
+from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.privacy.run import FIRST_PRECISION
 
 
@@ -87,7 +88,7 @@ def _run_of(case: AnyCase, programs: Path) -> Run:
         case Case():
             return verification(case, case.read(programs))
         case Chain():
-            return eliminated(case)
+            return enclosing(Eliminated, case)
         case _:
             assert_never(case)
 
