@@ -303,7 +303,7 @@ class _Step:
         self._machine, self._places, self._quiet = machine, places, quiet
         self._source, self._paths = source, paths
         guards = dict.fromkeys([guard for each in paths for guard in each.guards])
-        self._path = replace(path, guards=tuple(guards))
+        self._path = replace(path, guards=tuple(guards)) if len(paths) > 1 else path
         self._changes = machine.changes(path)
         is_start = source is places[0]
         self._own = {} if is_start else quiet.get(source.cells, {})

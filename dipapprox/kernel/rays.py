@@ -45,9 +45,10 @@ serves, for any k: none serves, at any eps.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise, product
 from math import lcm
 from typing import Any
@@ -284,7 +285,8 @@ def ray(machine: Rounds, step: Mapping[str, Any]) -> Budgets:
     others = {a.power for t in turns.values() for a in t.atoms if isinstance(a, Sample)} - {-1}
     if others and (large or parts or min(others) < -1 < max(others)):
         raise Refused("a scale that is no multiple of 1 / eps")
-    first = flat(run, inputs)
+    flats = lru_cache(4)(lambda run, start: flat(run, inputs, start))
+    first = flats(tuple(run), 0)
     noise = as_pairs(as_list(step["noise"], "noise", len(first.samples)), "noise")
     near = require_possible(first.samples, noise, large)
     for places in parts.items():
@@ -300,7 +302,7 @@ def ray(machine: Rounds, step: Mapping[str, Any]) -> Budgets:
         said += [None if v is None else over(over(v, atoms), near).constant for v in values]
     price = sum([max(z, -z) / s.size for s, (z, _) in zip(first.samples, noise, strict=True)], 0)
     rows = as_list(step["multipliers"], "multipliers", len(runs))
-    ways = Alike(runs, inputs, integers, said, parts)
+    ways = Alike(runs, flats, integers, said, parts)
     losses = []
     for each, json in zip(runs, rows, strict=True):
         spend(10)
@@ -354,7 +356,7 @@ class Alike:
     """Runs that publish the same: `said`, in which None stands for a name."""
 
     alike: Sequence[Sequence[Path]]
-    inputs: Inputs
+    flats: Callable[[tuple[Path, ...], int], Flat]  # the turns of a run from one on
     integers: bool
     said: Sequence[Number | None]
     parts: Parts
@@ -373,19 +375,16 @@ class Alike:
                         raise Refuted("a part changes what lies behind it")
             elif self.parts and own.noise:
                 raise Refuted("noise outside of parts")
-            lost, rest, noise = (
-                found.lost + own.lost,
-                found.rest + own.rest,
-                found.noise + own.noise,
-            )
-            found = Summed(own.cells, lost, rest, noise, own.strict and not self.parts)
+            lost, rest = found.lost + own.lost, found.rest + own.rest
+            noise, strict = found.noise + own.noise, own.strict and not self.parts
+            found = Summed(own.cells, lost, rest, noise, strict)
         return found
 
     def _summed(
         self, run: Sequence[Path], rows: Sequence[object], cells: Mapping[str, Number], start: int
     ) -> Summed:
         """Add multiples of guards from a turn on, and what later ones say of the cells behind."""
-        turns = flat(run, self.inputs, start)
+        turns = self.flats(tuple(run), start)
         place = sum(len(turn.said) for turn in run[:start])
         sums, strict, close = list[tuple[Form, Number]](), False, False
         for turn, atoms, json in zip(run[start:], turns.atoms, rows, strict=True):

@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import partial
 from itertools import chain, islice, product
 
-from dipapprox.automata.model import Automaton
+from dipapprox.automata.model import Automaton, Transition, is_real
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.errors import NotProved
@@ -65,9 +65,7 @@ class DearestInputs(Record):
 class KnownRun(Record):
     """A run of an automaton, perhaps round cycles, and how its inputs may change."""
 
-    # Which step of the run with cycles once it is, what is shown, None for a number, and the number
-    # of the state that it leads to.
-    steps: tuple[tuple[int, str | None, int], ...]
+    steps: tuple[Transition, ...]
     changes: tuple[int, ...]  # of the steps that read
 
 
@@ -243,19 +241,20 @@ def _along(machine: Rounds, known: KnownRun) -> Iterator[tuple[list[int], Growth
     """Yield the paths of a run; the same step takes the same path each time."""
     runs = machine.follower
     (name,) = machine.inputs
-    waiting: list[tuple[list[int], Path, dict[int, int]]] = [([0], runs.turns(None)[0], {})]
+    waiting: list[tuple[list[int], Path, dict[Transition, int]]] = [([0], runs.turns(None)[0], {})]
     while waiting:
         numbers, last, chosen = waiting.pop()
         if len(numbers) > len(known.steps):
             for sign in (-1, 1):
                 yield numbers, {name: [Fraction(sign * change) for change in known.changes]}
             continue
-        place, shown, state = known.steps[len(numbers) - 1]
+        step = known.steps[len(numbers) - 1]
+        shown = None if is_real(step.output) else step.output
         for number, turn in enumerate(runs.turns(last)):
             said = [value if isinstance(value, str) else None for value in turn.said]
-            fits = said == [shown] and turn.store.get(STATE) == state
-            if fits and chosen.get(place, number) == number:
-                waiting.append(([*numbers, number], turn, {**chosen, place: number}))
+            fits = said == [shown] and turn.store.get(STATE) == step.target
+            if fits and chosen.get(step, number) == number:
+                waiting.append(([*numbers, number], turn, {**chosen, step: number}))
 
 
 def _folded(

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TypeVar
 
 from dipapprox.automata.analysis import Analysis
-from dipapprox.automata.model import Automaton, is_real
+from dipapprox.automata.model import Automaton
 from dipapprox.automata.runs import END, Changes, Run, RunCost
 from dipapprox.automata.structures import repeated
 from dipapprox.automata.word_climb import beyond, runs_again
@@ -149,11 +149,6 @@ def _known_runs(answer: BudgetAnswer) -> tuple[budgets.KnownRun, ...]:
 
 
 def _steps_of(automaton: Automaton, run: Run, changes: Changes) -> budgets.KnownRun:
-    places = {index: place for place, index in enumerate(dict.fromkeys(run))}
-    steps = [(places[index], automaton.transitions[index]) for index in run]
-    names = [None if is_real(t.output) else str(t.output) for _, t in steps]
-    reads = [c for c, (_, t) in zip(changes, steps, strict=True) if automaton.reads(t)]
-    order = [place for place, _ in steps]
-    return budgets.KnownRun(
-        tuple(zip(order, names, (t.target for _, t in steps), strict=True)), tuple(reads)
-    )
+    steps = tuple([automaton.transitions[index] for index in run])
+    reads = [c for c, step in zip(changes, steps, strict=True) if automaton.reads(step)]
+    return budgets.KnownRun(steps, tuple(reads))

@@ -98,7 +98,7 @@ def test_noise_of_parts_is_told_of_the_whole_run() -> None:
     found, parts = runs_of(stream([], turn)), {3: 2}
     run = along(found, [0, 0, 0, 0])
     every, inputs = list(runs_alike(found, run, parts)), on_ray({"next q": [(ZERO, -ONE)] * 3})
-    ways = Alike(every, inputs, False, [ONE, ONE, ONE], parts)
+    ways = Alike(every, lambda run, start: flat(run, inputs, start), False, [ONE] * 3, parts)
     summed = ways.lost(run, [[], [], [[0, 1]], []])
     assert (summed.cells, summed.lost, summed.rest) == ({}, 1, -1)
     assert [factor for _, factor in summed.noise] == [1]
