@@ -138,7 +138,9 @@ def test_a_mass_below_a_unit_is_none_from_below() -> None:
     asked = grid(5)
     with precision(asked.bits):
         found = asked.below(lambda _: [(arb(1) / 33, arb(1) / 2), (arb(1) / 33, arb(0))])
+        whole = asked.below(lambda _: [(arb(k) / 4, arb(k == 0)) for k in (0, 1, 2)])
     assert (sum(found.masses), found.infinite) == (0, 0)
+    assert (whole.masses, whole.others, whole.infinite) == ((0,), (0,), 24)
 
 
 @pytest.mark.parametrize("side", [True, False], ids=["above", "below"])

@@ -140,6 +140,9 @@ def test_the_strongest_difference_stays_an_integer_or_not() -> None:
         known.append((Form(1 - least, ((0, 1),)), True))
         assert order_of(known) == order_of(known[:1]) == {(0, NUMBER): (least, True)}
         assert order_of(known[1:]) == {(0, NUMBER): (least, False)}
+    steps = [(Form(-1, ((k, 1), (k + 1, -1))), False) for k in (0, 1)]
+    order = {(0, 1): (1, False), (1, 2): (1, False), (0, 2): (10, False)}
+    assert order_of([(Form(-10, ((0, 1), (2, -1))), False), *steps]) == order
 
 
 def test_ties_of_integers_are_in_both() -> None:
