@@ -51,6 +51,7 @@ def test_the_wheel_has_everything(built) -> None:
         assert f"dipapprox/language/tables/{path.name}" in names
     assert {
         "dipapprox/py.typed",
+        "dipapprox/__init__.pyi",
         "dipapprox/templates/svt.dpg",
         "dipapprox/templates/function.py",
     } <= names
