@@ -14,6 +14,7 @@ from contextlib import nullcontext
 from importlib import import_module
 from io import StringIO
 
+from dipapprox import errors
 from dipapprox.cli.command import (
     COMMANDS,
     HANDLER,
@@ -26,15 +27,6 @@ from dipapprox.cli.command import (
     watching,
 )
 from dipapprox.cli.output import Output
-from dipapprox.errors import (
-    INTERRUPTED,
-    NO_MEMORY,
-    BrokenInvariant,
-    LimitReached,
-    UserError,
-    limit_behind,
-    was_interrupted,
-)
 from dipapprox.source import visible_lines
 from dipapprox.version import VERSION
 
@@ -78,24 +70,24 @@ def run(parsed: argparse.Namespace, out: Output) -> int:
         has_limits = hasattr(parsed, "max_memory")
         with watching(limits_of(parsed)) if has_limits else nullcontext():
             return int(parsed.run(parsed, out))
-    except UserError as error:
+    except errors.UserError as error:
         return _fail(error.render(), Status.BAD_INPUT)
-    except LimitReached as limit:
+    except errors.LimitReached as limit:
         return _fail(f"unknown: {limit.reason}", Status.UNKNOWN)
     except KeyboardInterrupt:
-        return _fail(INTERRUPTED, Status.INTERRUPTED)
+        return _fail(errors.INTERRUPTED, Status.INTERRUPTED)
     except RecursionError:
         return _fail("error: the program is nested too deeply", Status.BAD_INPUT)
     except MemoryError:
-        return _fail(f"unknown: {NO_MEMORY}", Status.UNKNOWN)
-    except BrokenInvariant as bug:
+        return _fail(f"unknown: {errors.NO_MEMORY}", Status.UNKNOWN)
+    except errors.BrokenInvariant as bug:
         asked = (parsed.command, str(getattr(parsed, "file", "")))
         where = f"in {' '.join(filter(None, asked))}: a bug, please report"
         return _fail(f"internal invariant failed: {bug} ({where})", Status.UNKNOWN)
     except Exception as bug:
-        if was_interrupted(bug):
-            return _fail(INTERRUPTED, Status.INTERRUPTED)
-        behind = limit_behind(bug)
+        if errors.was_interrupted(bug):
+            return _fail(errors.INTERRUPTED, Status.INTERRUPTED)
+        behind = errors.limit_behind(bug)
         if behind is not None:
             return _fail(f"unknown: {behind.reason}", Status.UNKNOWN)
         if os.environ.get("DIPAPPROX_DEBUG"):

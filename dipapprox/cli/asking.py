@@ -22,40 +22,19 @@ from dipapprox.cli.output import CERTIFICATE, Output, certified, check_new, chec
 from dipapprox.data_classes import Record, replace
 from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
+from dipapprox.language import domains
+from dipapprox.language import load as loading
 from dipapprox.language.checker import unused
 from dipapprox.language.core import Program
-from dipapprox.language.domains import (
-    AS_DECLARED,
-    has_real_inputs,
-    parse_rational,
-    read_rounds,
-    read_widening,
-)
-from dipapprox.language.load import (
-    DIP,
-    DPG,
-    OpenProgram,
-    Source,
-    file_or_bundled,
-    program_from,
-    read_source,
-)
 from dipapprox.pairs.adjacency import count_selected
 from dipapprox.privacy.description import text_of
 from dipapprox.privacy.run import Options, Setting
 from dipapprox.privacy.scope import widening_by_pairs
 from dipapprox.privacy.verdict import Answer
+from dipapprox.questions import question as questions
 from dipapprox.questions import worst_pair
 from dipapprox.questions.arguments import spelled_as_flag
 from dipapprox.questions.kinds import Pairs
-from dipapprox.questions.question import (
-    AnyQuestion,
-    Question,
-    arguments_of,
-    computing_arguments,
-    read,
-    read_options,
-)
 
 if TYPE_CHECKING:
     from dipapprox.experiments import pictures
@@ -67,7 +46,7 @@ else:  # packages that most runs never need
 
 
 def load(
-    given: OpenProgram, pairs: str = "all", *, reals: bool = False, delta: object = None
+    given: loading.OpenProgram, pairs: str = "all", *, reals: bool = False, delta: object = None
 ) -> Program:
     """Check and elaborate a program.
 
@@ -76,17 +55,21 @@ def load(
     """
     source = given.source
     claimed = delta if isinstance(delta, Fraction) else None
-    program = program_from(source, given.widening, given.rounds, reals=reals, delta=claimed)
+    program = loading.program_from(source, given.widening, given.rounds, reals=reals, delta=claimed)
     warn_unused(source)
-    if source.language != DIP:
+    if source.language != loading.DIP:
         return program
     wider = widening_by_pairs(pairs, program)
-    return program if wider is AS_DECLARED else program_from(source, wider, delta=claimed)
+    return (
+        program
+        if wider is domains.AS_DECLARED
+        else loading.program_from(source, wider, delta=claimed)
+    )
 
 
-def warn_unused(source: Source) -> None:
+def warn_unused(source: loading.Source) -> None:
     """Say what a program declares and does not use; of a function it is what that declares."""
-    if source.language == DPG:
+    if source.language == loading.DPG:
         for each in unused(source.program):
             print(each.render(), file=sys.stderr)
 
@@ -116,11 +99,11 @@ def add_parameters(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def program_of(words: argparse.Namespace) -> OpenProgram:
+def program_of(words: argparse.Namespace) -> loading.OpenProgram:
     """Read the words of `add_program`, and the file."""
-    rounds, parameters = read_rounds(words.rounds, words.values), parameters_of(words)
-    widening = read_widening(words.widen)
-    return OpenProgram(read_source(words.file, parameters), widening, rounds)
+    rounds, parameters = domains.read_rounds(words.rounds, words.values), parameters_of(words)
+    widening = domains.read_widening(words.widen)
+    return loading.OpenProgram(loading.read_source(words.file, parameters), widening, rounds)
 
 
 def parameters_of(words: argparse.Namespace) -> dict[str, Fraction]:
@@ -132,25 +115,25 @@ def parameters_of(words: argparse.Namespace) -> dict[str, Fraction]:
             raise UserError(f"-p needs NAME=VALUE, got '{text}'", "for example -p N=25")
         if name in parameters:
             raise UserError(f"parameter '{name}' is set twice")
-        parameters[name] = parse_rational(value, f"parameter '{name}'")
+        parameters[name] = domains.parse_rational(value, f"parameter '{name}'")
     return parameters
 
 
 def file(text: str) -> Path:
     """Read the name of a file, or of a program that comes along."""
-    return file_or_bundled(command.path(text))
+    return loading.file_or_bundled(command.path(text))
 
 
 def add_question(
     parser: argparse.ArgumentParser,
-    question: type[Question],
+    question: type[questions.Question],
     *,
     certificate: bool = False,
     plot: str | None = None,
 ) -> None:
     """Add the flags of a question, of how it is computed, and of where its answer goes: `plot` says
     what is drawn of it, and some have certificates."""
-    command.add_arguments(parser, arguments_of(question))
+    command.add_arguments(parser, questions.arguments_of(question))
     add_computing(parser, question.computing)
     command.add_output(parser)
     if question.name != "probability":  # whose answers have no ends
@@ -169,7 +152,7 @@ def add_computing(
     parser: argparse.ArgumentParser, names: tuple[str, ...], timeout: str | None = None
 ) -> None:
     """Add some of the flags of how it is computed; `timeout` is what a command takes by default."""
-    declared = computing_arguments(names)
+    declared = questions.computing_arguments(names)
     command.add_arguments(
         parser,
         [replace(each, default=timeout) if each.name == "timeout" else each for each in declared],
@@ -184,18 +167,18 @@ def add_computing(
 
 def options_of(words: argparse.Namespace) -> Options:
     """Read the flags of `add_computing`; the clock of their limits starts now."""
-    return read_options(vars(words), spelled_as_flag, command.limits_of(words))
+    return questions.read_options(vars(words), spelled_as_flag, command.limits_of(words))
 
 
 _VACUOUS = "warning: no two different inputs are adjacent: the claim holds vacuously"
 _STATUS = {Answer.DP: 0, Answer.NOT_DP: 1, Answer.UNKNOWN: Status.UNKNOWN}
 
 
-class Asking(Record, Generic[AnyQuestion]):
+class Asking(Record, Generic[questions.AnyQuestion]):
     """A question of the command line, how to answer it, and where the answer goes; None for
     nowhere."""
 
-    question: AnyQuestion
+    question: questions.AnyQuestion
     options: Options
     json: bool
     certificate: Path | None
@@ -203,12 +186,14 @@ class Asking(Record, Generic[AnyQuestion]):
     plot: Path | None
 
 
-def asking_of(words: argparse.Namespace, question: type[AnyQuestion]) -> Asking[AnyQuestion]:
+def asking_of(
+    words: argparse.Namespace, question: type[questions.AnyQuestion]
+) -> Asking[questions.AnyQuestion]:
     """Read the flags of a question and of how it is computed, and where its answer goes."""
     plot: Path | None = getattr(words, "plot", None)
     if plot is not None:
         pictures.check_picture(plot)
-    asked = read(question, vars(words), spelled_as_flag)
+    asked = questions.read(question, vars(words), spelled_as_flag)
     options = options_of(words)
     record: Path | None = getattr(words, "certificate", None)
     if record is not None:
@@ -271,7 +256,7 @@ def run(words: argparse.Namespace, out: Output) -> int:
     curves = [getattr(question, name, None) for name in ("curve", "renyi")]
     has_curve = any(each is not None for each in curves)
     if asked.plot is not None and not has_curve:
-        if hasattr(question, "curve") and not has_real_inputs(program):
+        if hasattr(question, "curve") and not domains.has_real_inputs(program):
             hint = "add --curve LO:HI:COUNT, or --renyi ORDERS"
             raise UserError("--plot draws a curve", hint)
         worst_pair.check_drawable(program)

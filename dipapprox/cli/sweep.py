@@ -21,20 +21,10 @@ from dipapprox.cli.command import Status
 from dipapprox.cli.output import Output, make_folder, reporting
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.experiments.pictures import plot_groups
+from dipapprox.experiments.sweep import summary
 from dipapprox.experiments.sweep.ledger import read_lines
 from dipapprox.experiments.sweep.pool import WorkerLost
 from dipapprox.experiments.sweep.spec import read_spec
-from dipapprox.experiments.sweep.summary import (
-    MEANING,
-    SYMBOLS,
-    CaseRow,
-    Group,
-    Matrix,
-    groups_of,
-    matrix_of,
-    readable,
-    readable_text,
-)
 from dipapprox.experiments.sweep.sweep import Sweep
 from dipapprox.experiments.tables.rows import make_tables
 from dipapprox.experiments.tables.table import PaperTable, describe_machine, plan, write_tables
@@ -45,7 +35,7 @@ _MOST_ROWS = 60  # rows of a table; more are only counted
 _WIDE = Console(width=10_000)  # to measure tables on
 
 
-def summary_report(groups: Iterable[Group], width: int) -> Iterator[RenderableType]:
+def summary_report(groups: Iterable[summary.Group], width: int) -> Iterator[RenderableType]:
     """Yield what to print on lines of `width` characters."""
     for group in groups:
         counts = ", ".join(
@@ -61,9 +51,9 @@ def summary_report(groups: Iterable[Group], width: int) -> Iterator[RenderableTy
         yield _fitting(group, width)
 
 
-def _fitting(group: Group, width: int) -> Table:
+def _fitting(group: summary.Group, width: int) -> Table:
     """A matrix, upright or turned, that fits with whole words; else a line for every case."""
-    matrix = matrix_of(group)
+    matrix = summary.matrix_of(group)
     if matrix is not None:
         for shape in (matrix, matrix.turned()):
             if len(shape.cells) <= _MOST_ROWS:
@@ -73,21 +63,21 @@ def _fitting(group: Group, width: int) -> Table:
     return _rows(group)
 
 
-def _matrix(matrix: Matrix) -> Table:
+def _matrix(matrix: summary.Matrix) -> Table:
     (down, rows), (across, columns) = matrix.down, matrix.across
-    meaning = MEANING if matrix.has_verdicts else "the number asked for, six digits"
+    meaning = summary.MEANING if matrix.has_verdicts else "the number asked for, six digits"
     table = Table(f"{down} ╲ {across}", caption=f"{meaning}; seconds")
     for value in columns:
-        table.add_column(readable(value), justify="right")
+        table.add_column(summary.readable(value), justify="right")
     for value, line in zip(rows, matrix.cells, strict=True):
-        table.add_row(readable(value), *map(_cell, line))
+        table.add_row(summary.readable(value), *map(_cell, line))
     return table
 
 
-def _cell(row: CaseRow | None) -> str:
+def _cell(row: summary.CaseRow | None) -> str:
     if row is None:
         return ""
-    return f"{SYMBOLS.get(row.answer) or _short(row.answer)}; {row.seconds:.2f}"
+    return f"{summary.SYMBOLS.get(row.answer) or _short(row.answer)}; {row.seconds:.2f}"
 
 
 def _short(number: str) -> str:
@@ -98,10 +88,10 @@ def _short(number: str) -> str:
         return number
 
 
-def _rows(group: Group) -> Table:
+def _rows(group: summary.Group) -> Table:
     table = Table(*group.varying, "answer", "", "seconds")
     for row in group.rows[:_MOST_ROWS]:
-        values = [readable_text(row.values.get(name, "")) for name in group.varying]
+        values = [summary.readable_text(row.values.get(name, "")) for name in group.varying]
         table.add_row(*values, row.answer, row.detail, f"{row.seconds:.2f}")
     if len(group.rows) > _MOST_ROWS:
         left = len(group.rows) - _MOST_ROWS
@@ -154,7 +144,7 @@ def run_sweep(words: argparse.Namespace, out: Output) -> int:
 
 
 def _summary(path: Path, plots: Path | None, out: Output) -> int:
-    groups = groups_of(read_lines(path))
+    groups = summary.groups_of(read_lines(path))
     if not groups:
         raise UserError(f"'{path}' has no finished cases")
     if plots is not None:

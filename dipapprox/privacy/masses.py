@@ -14,15 +14,7 @@ from itertools import pairwise
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.data_classes import Record
 from dipapprox.errors import UserError
-from dipapprox.events.event import (
-    EVERYWHERE,
-    Interval,
-    Marginal,
-    Part,
-    PublishedOutcome,
-    common,
-    mapped,
-)
+from dipapprox.events import event as events
 from dipapprox.language.core import Cell, Input, Program
 from dipapprox.linear.form import LinearForm
 from dipapprox.pairs.published.divergences import PublishedDivergences
@@ -86,7 +78,7 @@ def enclose_masses(
     eps: Fraction,
     input: Input,
     options: Options,
-    where: Mapping[str, Interval],
+    where: Mapping[str, events.Interval],
     bins: int = 0,
 ) -> None:
     """Enclose the masses of all outcomes of one input; see `probabilities.output_distribution`.
@@ -130,10 +122,10 @@ def enclose_masses(
 
 
 def _asked(
-    outcome: PublishedOutcome, cells: Sequence[Cell], where: Mapping[str, Interval]
-) -> dict[int, Interval] | None:
+    outcome: events.PublishedOutcome, cells: Sequence[Cell], where: Mapping[str, events.Interval]
+) -> dict[int, events.Interval] | None:
     """Return the intervals of coordinates; None if a constant lies outside its interval."""
-    found: dict[int, Interval] = {}
+    found: dict[int, events.Interval] = {}
     for cell, form in zip(cells, outcome.reals, strict=True):
         interval = where.get(cell.name)
         if interval is None:
@@ -150,8 +142,8 @@ def _asked(
                 f"'{cell.name}' is a sum of numbers that other outputs show, too", "ask about those"
             )
         coordinate, factor = _multiple(form)
-        own = mapped(interval, 1 / factor, -form.constant / factor)
-        found[coordinate] = common(found.get(coordinate, EVERYWHERE), own)
+        own = events.mapped(interval, 1 / factor, -form.constant / factor)
+        found[coordinate] = events.common(found.get(coordinate, events.EVERYWHERE), own)
     return found
 
 
@@ -165,8 +157,8 @@ def _multiple(form: LinearForm) -> tuple[int, Fraction]:
 def _histograms(
     divergences: PublishedDivergences,
     program: Program,
-    outcome: PublishedOutcome,
-    parts: Sequence[Part],
+    outcome: events.PublishedOutcome,
+    parts: Sequence[events.Part],
     bins: int,
 ) -> Iterator[Histogram]:
     for cell, form in zip(program.real_outputs, outcome.reals, strict=True):
@@ -188,7 +180,7 @@ def _histograms(
             yield Histogram(cell.name, outcome.outputs, bars)
 
 
-def _range(marginal: Marginal) -> tuple[Fraction, Fraction]:
+def _range(marginal: events.Marginal) -> tuple[Fraction, Fraction]:
     laws = marginal.event.samples
     terms = [(laws[sample], c) for sample, c in marginal.form.terms if isinstance(sample, int)]
     mean = marginal.form.constant + sum((c * law.mean for law, c in terms), Fraction(0))

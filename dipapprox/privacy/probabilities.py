@@ -29,6 +29,7 @@ from dipapprox.numerics.probability import OutputProbabilities, tightened
 from dipapprox.pairs.divergence import Probabilities
 from dipapprox.pairs.products.source import MOST_LISTED, ProductProgram, execute_parts
 from dipapprox.privacy import charts as pictures
+from dipapprox.privacy import run as runs
 from dipapprox.privacy.description import Description, Table, Tone
 from dipapprox.privacy.masses import Histogram, Masses, OutputProbability, enclose_masses
 from dipapprox.privacy.notation import (
@@ -41,15 +42,6 @@ from dipapprox.privacy.notation import (
 )
 from dipapprox.privacy.result import Result
 from dipapprox.privacy.rounded_scales import widened
-from dipapprox.privacy.run import (
-    FIRST_PRECISION,
-    DistinguishedPair,
-    Options,
-    Run,
-    RunResult,
-    WitnessRow,
-    pair_table,
-)
 from dipapprox.privacy.scope import scope_of_input
 from dipapprox.privacy.subjects import open_probabilities, open_product_source
 from dipapprox.semantics.execution import execute
@@ -58,7 +50,7 @@ from dipapprox.semantics.state import FinalStates
 _ANYWHERE: Mapping[str, Interval] = MappingProxyType({})
 
 
-class OutputDistribution(Record, RunResult):
+class OutputDistribution(Record, runs.RunResult):
     """All outputs that some final state has, in order of first appearance.
 
     Attributes:
@@ -68,7 +60,7 @@ class OutputDistribution(Record, RunResult):
             the program was not even executed to its end.
     """
 
-    run: Run
+    run: runs.Run
     eps: Fraction
     input: Input
     outputs: tuple[OutputProbability, ...]
@@ -162,7 +154,7 @@ def output_distribution(
     program: Program,
     eps: Fraction,
     input: Input,
-    options: Options,
+    options: runs.Options,
     relative_width: Fraction | None = None,
     where: Mapping[str, Interval] = _ANYWHERE,
     bins: int = 0,
@@ -211,7 +203,7 @@ def output_distribution(
             found.rows = _outputs(states, eps, input, known)
     probabilities = tuple(row.probability for row in found.rows)
     shortfall = _shortfall(probabilities, options.precision, relative_width, found.precision)
-    run = Run(
+    run = runs.Run(
         program,
         scope_of_input(program, valuation_text(program.inputs, input)),
         0,
@@ -226,7 +218,7 @@ def output_distribution(
 
 
 def _enclose_parts(
-    found: Masses, product: ProductProgram, eps: Fraction, input: Input, options: Options
+    found: Masses, product: ProductProgram, eps: Fraction, input: Input, options: runs.Options
 ) -> None:
     """Enclose the distribution of independent parts, as far as its outputs can be listed."""
     found.outputs, found.final_states = product.sizes
@@ -260,13 +252,16 @@ def _outputs(
 
 
 def _attempts(
-    source: OutputProbabilities, input: Input, relative_width: Fraction | None, options: Options
+    source: OutputProbabilities,
+    input: Input,
+    relative_width: Fraction | None,
+    options: runs.Options,
 ) -> Iterator[tuple[int, Probabilities | NotEnclosed]]:
     """Enclose all probabilities, then narrow what is relatively too wide, the largest ones first:
     the most bits asked for so far, and all that is known; an obstacle is the last."""
     # What little precision tells soon is there when the limits end the rest.
     found: Probabilities = ()
-    for bits in sorted({min(FIRST_PRECISION, options.precision), options.precision}):
+    for bits in sorted({min(runs.FIRST_PRECISION, options.precision), options.precision}):
         answer = source.distribution(input, bits)
         yield bits, answer
         if isinstance(answer, NotEnclosed):
@@ -338,7 +333,7 @@ LogProbabilities = dict[tuple[int | str, ...], float]
 _LOGARITHM_BITS = 60
 
 
-class PairDistributions(DistinguishedPair, Result):
+class PairDistributions(runs.DistinguishedPair, Result):
     """The output distributions of a program for two inputs, output by output."""
 
     program: str
@@ -397,13 +392,13 @@ class PairDistributions(DistinguishedPair, Result):
 
     def describe(self) -> Description:
         title, pair = f"{self.program}, ε = {self.eps}", self.pair_text(self.inputs)
-        table = pair_table(title, pair, self.output_cells, self.rows)
+        table = runs.pair_table(title, pair, self.output_cells, self.rows)
         return Description("", "", Tone.PLAIN, (), (table,))
 
 
 @sound_arithmetic()
 def pair_distributions(
-    program: Program, eps: Fraction, input: Input, adjacent: Input, options: Options
+    program: Program, eps: Fraction, input: Input, adjacent: Input, options: runs.Options
 ) -> PairDistributions | NotEnclosed:
     """Enclose the output distributions of two inputs, which are checked."""
     check_input(program, input)
@@ -416,6 +411,6 @@ def pair_distributions(
         return first
     if isinstance(second, NotEnclosed):
         return second
-    rows = tuple(map(WitnessRow, map(tuple, states.outputs), first, second))
+    rows = tuple(map(runs.WitnessRow, map(tuple, states.outputs), first, second))
     about = program.name, eps, program.inputs, program.outputs
     return PairDistributions(input, adjacent, rows, *about)

@@ -23,6 +23,7 @@ from typing import assert_never
 
 from dipapprox.data_classes import Record
 from dipapprox.errors import UserError, did_you_mean
+from dipapprox.language import domains
 from dipapprox.language.core import (
     ONE_WAY,
     Adjacency,
@@ -33,18 +34,6 @@ from dipapprox.language.core import (
     Program,
     Value,
     Within,
-)
-from dipapprox.language.domains import (
-    AS_DECLARED,
-    LARGEST_DOMAIN,
-    Widening,
-    admits,
-    check_input,
-    domain_text,
-    has_names,
-    has_real_inputs,
-    parse_input,
-    parse_rational,
 )
 from dipapprox.language.load import read_text
 from dipapprox.pairs.selections import (
@@ -108,7 +97,7 @@ def scope_of(program: Program, selection: PairSelection) -> AnswerScope:
         case _:
             assert_never(selection)
     listed = isinstance(selection, OrderedPairs)
-    everywhere = has_real_inputs(program)
+    everywhere = domains.has_real_inputs(program)
     return AnswerScope(_inputs_text(program), pairs, listed, _caveat(program), everywhere)
 
 
@@ -130,9 +119,9 @@ def _inputs_text(program: Program) -> str:
 
     def described(variable: tuple[str, Sequence[Cell]]) -> str:
         name, cells = variable
-        text = domain_text(cells[0].domain, _MOST_VALUES)
+        text = domains.domain_text(cells[0].domain, _MOST_VALUES)
         if name in declared:
-            text += f" (widened from {domain_text(declared[name], _MOST_VALUES)})"
+            text += f" (widened from {domains.domain_text(declared[name], _MOST_VALUES)})"
         return text
 
     return ", ".join(
@@ -214,7 +203,7 @@ def select(text: str, program: Program, name: str = "--pairs") -> PairSelection:
             return OrderedPairs(tuple(_pair(item, k, Path(path), program) for k, item in items))
 
 
-def widening_by_pairs(text: str, program: Program) -> Widening:
+def widening_by_pairs(text: str, program: Program) -> domains.Widening:
     """Return domains that contain the values of the pairs in a file.
 
     For `.dip` programs, which say how many inputs they have and not their values: those of the
@@ -222,7 +211,7 @@ def widening_by_pairs(text: str, program: Program) -> Widening:
     file cannot be read, or has too many values.
     """
     if text.strip() in ("all", "single", "") or "~" in text:
-        return AS_DECLARED
+        return domains.AS_DECLARED
     pairs = (pair for pair in _read(Path(text.strip()), "--pairs") if isinstance(pair, list))
     inputs = (input for pair in pairs for input in pair if isinstance(input, list))
     mentioned = {value for input in inputs for value in input if isinstance(value, Fraction)}
@@ -230,9 +219,9 @@ def widening_by_pairs(text: str, program: Program) -> Widening:
     for cell in program.inputs:
         values = [value for value in {*cell.domain, *mentioned} if isinstance(value, Fraction)]
         wider[cell.variable] = tuple(sorted(values))
-    if any(len(values) > LARGEST_DOMAIN for values in wider.values()):
-        raise UserError(f"{text.strip()}: the pairs have more than {LARGEST_DOMAIN} values")
-    return Widening(named=wider)
+    if any(len(values) > domains.LARGEST_DOMAIN for values in wider.values()):
+        raise UserError(f"{text.strip()}: the pairs have more than {domains.LARGEST_DOMAIN} values")
+    return domains.Widening(named=wider)
 
 
 def _single(program: Program, name: str) -> Pair:
@@ -243,7 +232,7 @@ def _single(program: Program, name: str) -> Pair:
     for cell in program.inputs:
         wanted = (zero, one) if cell is program.inputs[-1] else (zero,)
         for value in wanted:
-            if not admits(cell.domain, value):
+            if not domains.admits(cell.domain, value):
                 raise UserError(
                     f"{name} single needs {value} in the domain of '{cell.name}'",
                     "name the pairs instead: " + _USAGE,
@@ -260,7 +249,7 @@ def _named(text: str, program: Program, name: str) -> tuple[Pair, ...]:
         inputs = part.split("~")
         if len(inputs) != 2:
             raise UserError(f"{name}: '{part.strip()}' is not a pair of inputs", _USAGE)
-        first, second = (parse_input(input, program, name) for input in inputs)
+        first, second = (domains.parse_input(input, program, name) for input in inputs)
         pairs.append((first, second))
     return tuple(pairs)
 
@@ -273,7 +262,7 @@ def _read(path: Path, name: str) -> list[object]:
         raise UserError(f"{name}: {error.message}", hint) from None
     try:
         # Decimals stay exact: 0.1 is 1/10.
-        number = partial(parse_rational, what=f"{path}: a number")
+        number = partial(domains.parse_rational, what=f"{path}: a number")
         content = json.loads(text, parse_float=number, parse_int=number, parse_constant=str)
     except json.JSONDecodeError as error:
         raise UserError(
@@ -307,8 +296,12 @@ def _input(item: object, where: str, program: Program) -> Input:
     for cell, value in zip(program.inputs, item, strict=True):
         if isinstance(value, bool) or not isinstance(value, Fraction | str):
             raise UserError(f"{where}: '{cell.name}' is neither a number nor a name")
-        if isinstance(value, str) and not admits(cell.domain, value) and not has_names(cell.domain):
-            value = parse_rational(value, f"{where}: '{cell.name}'")
+        if (
+            isinstance(value, str)
+            and not domains.admits(cell.domain, value)
+            and not domains.has_names(cell.domain)
+        ):
+            value = domains.parse_rational(value, f"{where}: '{cell.name}'")
         input.append(value)
-    check_input(program, tuple(input), where)
+    domains.check_input(program, tuple(input), where)
     return tuple(input)

@@ -25,32 +25,12 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from dipapprox.composition.mechanisms import (
-    Adjacency,
-    ApproximateStatement,
-    ConcentratedStatement,
-    DiscreteGaussian,
-    DiscreteLaplace,
-    ExponentialMechanism,
-    Gaussian,
-    Laplace,
-    Mechanism,
-    RandomisedResponse,
-    RenyiStatement,
-    stated_for,
-)
+from dipapprox.composition import mechanisms
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import UserError, did_you_mean, shorten
+from dipapprox.language import load as loading
 from dipapprox.language.core import Program
 from dipapprox.language.domains import AS_DECLARED, Widening, widening_of
-from dipapprox.language.load import (
-    Source,
-    check_known,
-    finite,
-    program_from,
-    read_source,
-    read_toml,
-)
 from dipapprox.limits import Progress, silent
 from dipapprox.privacy.compositions.compose import Composed
 from dipapprox.privacy.compositions.pipeline import (
@@ -83,7 +63,7 @@ def read_rate(given: object, name: str) -> Fraction:
 
 read_times = arguments.whole(1, MOST_RUNS)  # reads how often something is run
 
-read_adjacency = kinds.word(Adjacency)  # reads which data sets are adjacent
+read_adjacency = kinds.word(mechanisms.Adjacency)  # reads which data sets are adjacent
 
 
 def _orders(given: object, name: str) -> tuple[tuple[Fraction, Fraction], ...]:
@@ -109,7 +89,7 @@ def _orders(given: object, name: str) -> tuple[tuple[Fraction, Fraction], ...]:
 
 
 class Entry(Record):
-    make: Callable[..., Mechanism]  # takes its parameters by name
+    make: Callable[..., mechanisms.Mechanism]  # takes its parameters by name
     parameters: Mapping[str, arguments.Reader[Any]]  # their readers
     optional: Mapping[str, object]  # those that may be left out
 
@@ -123,25 +103,27 @@ _UNIT: Mapping[str, object] = {"sensitivity": 1}
 _NORMAL = {**_UNIT, "sigma": None, "variance": None}
 
 CATALOGUE: dict[str, Entry] = {
-    "gaussian": Entry(Gaussian, _SHIFTED | _SIGMA, _NORMAL),
-    "laplace": Entry(Laplace, _SHIFTED | _SCALE, _UNIT),
-    "discrete_laplace": Entry(DiscreteLaplace, _WHOLE | _SCALE, _UNIT),
-    "discrete_gaussian": Entry(DiscreteGaussian, _WHOLE | _SIGMA, _NORMAL),
-    "randomised_response": Entry(RandomisedResponse, _RESPONSE, {"values": 2}),
-    "exponential_mechanism": Entry(ExponentialMechanism, {"eps": arguments.positive}, {}),
-    "approx_dp": Entry(ApproximateStatement, _STATED, {"delta": 0}),
-    "rdp": Entry(RenyiStatement, {"orders": _orders}, {}),
-    "zcdp": Entry(ConcentratedStatement, {"rho": arguments.positive}, {}),
+    "gaussian": Entry(mechanisms.Gaussian, _SHIFTED | _SIGMA, _NORMAL),
+    "laplace": Entry(mechanisms.Laplace, _SHIFTED | _SCALE, _UNIT),
+    "discrete_laplace": Entry(mechanisms.DiscreteLaplace, _WHOLE | _SCALE, _UNIT),
+    "discrete_gaussian": Entry(mechanisms.DiscreteGaussian, _WHOLE | _SIGMA, _NORMAL),
+    "randomised_response": Entry(mechanisms.RandomisedResponse, _RESPONSE, {"values": 2}),
+    "exponential_mechanism": Entry(
+        mechanisms.ExponentialMechanism, {"eps": arguments.positive}, {}
+    ),
+    "approx_dp": Entry(mechanisms.ApproximateStatement, _STATED, {"delta": 0}),
+    "rdp": Entry(mechanisms.RenyiStatement, {"orders": _orders}, {}),
+    "zcdp": Entry(mechanisms.ConcentratedStatement, {"rho": arguments.positive}, {}),
 }
 """The mechanisms by name; noise has the names of its parameters in the literature."""
 
 _OF_ANY_RUN = ("times", "subsample")
 
 
-def read_pipeline(path: Path, stated: Adjacency | None = None) -> Pipeline:
+def read_pipeline(path: Path, stated: mechanisms.Adjacency | None = None) -> Pipeline:
     """Read a file; adjacency that is stated elsewhere goes before what the file says."""
-    content = read_toml(path)
-    check_known(content, ("adjacency", "run"), str(path))
+    content = loading.read_toml(path)
+    loading.check_known(content, ("adjacency", "run"), str(path))
     if stated is None and "adjacency" in content:
         stated = read_adjacency(content["adjacency"], f"{path}: adjacency")
     runs = content.get("run")
@@ -155,7 +137,7 @@ def read_pipeline(path: Path, stated: Adjacency | None = None) -> Pipeline:
 def compose(
     runs: Iterable[Mapping[str, object]] | str | PathLike[str],
     *,
-    adjacency: Adjacency | Literal["add/remove", "substitution"] | None = None,
+    adjacency: mechanisms.Adjacency | Literal["add/remove", "substitution"] | None = None,
     options: Options | None = None,
 ) -> Composed:
     """Compose runs on the same data, one after the other; each may depend on what came before.
@@ -200,7 +182,10 @@ def composed(pipeline: Pipeline, options: Options, progress: Progress = silent) 
 
 
 def pipeline_of(
-    tables: Iterable[Table], places: Iterable[str], stated: Adjacency | None, folder: Path = Path()
+    tables: Iterable[Table],
+    places: Iterable[str],
+    stated: mechanisms.Adjacency | None,
+    folder: Path = Path(),
 ) -> Pipeline:
     """Read tables.
 
@@ -219,12 +204,12 @@ def pipeline_of(
                 "privacy adds up for one relation of data sets: state all parameters for the same "
                 "one, and say which by 'adjacency'",
             )
-        stated = own.pop() if own else Adjacency.ADD_REMOVE
+        stated = own.pop() if own else mechanisms.Adjacency.ADD_REMOVE
     found = []
     for run in runs:
         what = run.what
         if not isinstance(what, ProgramAt):
-            what = stated_for(what, stated)
+            what = mechanisms.stated_for(what, stated)
         found.append(replace(run, what=what))
     return Pipeline(tuple(found), stated)
 
@@ -249,7 +234,7 @@ def _run(table: Table, where: str, folder: Path) -> PipelineRun:
         hint = did_you_mean(name, list(CATALOGUE), f"one of {', '.join(CATALOGUE)}")
         raise UserError(f"{where}: unknown mechanism '{shorten(name)}'", hint)
     entry = CATALOGUE[name]
-    check_known(table, ("mechanism", *entry.parameters, *_OF_ANY_RUN), where)
+    loading.check_known(table, ("mechanism", *entry.parameters, *_OF_ANY_RUN), where)
     values = {}
     for key, read in entry.parameters.items():
         given = table[key] if key in table else entry.optional.get(key)
@@ -270,7 +255,7 @@ def _run(table: Table, where: str, folder: Path) -> PipelineRun:
 
 def _program(table: Table, where: str, folder: Path) -> tuple[Program, ProgramText | None]:
     given = table["program"]
-    check_known(table, ("program", "params", "eps", "widen", *_OF_ANY_RUN), where)
+    loading.check_known(table, ("program", "params", "eps", "widen", *_OF_ANY_RUN), where)
     made = given if isinstance(given, Program) else program_made(given)
     if made is not None:
         return made, None
@@ -283,14 +268,14 @@ def _program(table: Table, where: str, folder: Path) -> tuple[Program, ProgramTe
     wider = table.get("widen")
     if wider is not None and not isinstance(wider, str):
         raise UserError(f'{where}: widen must be a domain such as "-5..5"')
-    source = read_source(folder / given, exact)
+    source = loading.read_source(folder / given, exact)
     return composed_program(source, widening_of(wider)), text_of(source)
 
 
-def composed_program(source: Source, widening: Widening = AS_DECLARED) -> Program:
+def composed_program(source: loading.Source, widening: Widening = AS_DECLARED) -> Program:
     """Check and elaborate a program that is to be composed: real inputs need real outputs."""
-    found = program_from(source, widening, reals=True)
-    return finite(found, reals=bool(found.real_outputs))
+    found = loading.program_from(source, widening, reals=True)
+    return loading.finite(found, reals=bool(found.real_outputs))
 
 
 _optional = partial(argument, default=None)
@@ -330,12 +315,12 @@ class Compose(Record, Question):
         "RATE",
         "each run is on a Poisson sample: every record takes part with this probability",
     )
-    adjacency: Adjacency | None = _optional(
+    adjacency: mechanisms.Adjacency | None = _optional(
         read_adjacency,
         "",
         "which data sets are adjacent: all runs are stated for it (default: what a spec says, or "
         "its mechanisms are for; add/remove)",
-        choices=kinds.choices_of(Adjacency),
+        choices=kinds.choices_of(mechanisms.Adjacency),
     )
     delta: Fraction | None = _asked(
         arguments.probability, "D", "the least ε_prv for this δ; 0 asks for pure privacy"
@@ -407,7 +392,7 @@ class Compose(Record, Question):
                 programs, texts or (None,) * count, *columns, strict=True
             )
         )
-        return Pipeline(runs, self.adjacency or Adjacency.ADD_REMOVE)
+        return Pipeline(runs, self.adjacency or mechanisms.Adjacency.ADD_REMOVE)
 
 
 def _spread(values: tuple[object, ...], count: int, name: str) -> tuple[object, ...]:

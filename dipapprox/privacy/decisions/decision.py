@@ -21,19 +21,11 @@ from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.core import Value
 from dipapprox.language.domains import exact_rational
 from dipapprox.pairs.selections import Pair
+from dipapprox.privacy import run as runs
 from dipapprox.privacy.charts import Chart
 from dipapprox.privacy.decisions.delta import Delta
 from dipapprox.privacy.description import Description, End, Table, count, ends_of, known_to_be
 from dipapprox.privacy.notation import as_text, ends, pair_fields, valuation_text
-from dipapprox.privacy.run import (
-    BY_BUDGET,
-    DistinguishedPair,
-    Replayed,
-    Run,
-    RunResult,
-    WitnessRow,
-    pair_table,
-)
 from dipapprox.privacy.verdict import SENTENCES, TONES, Answer
 
 _USAGE = "write LO..HI: 0..inf, 1/10..1, or one number"
@@ -193,7 +185,7 @@ class Cause(Enum):
     NO_PROOF = "no-proof"
 
 
-class ViolationRow(WitnessRow):
+class ViolationRow(runs.WitnessRow):
     """An output of a violation: its probabilities are those at `eps`.
 
     The exact forms are functions of ε; None outside the decidable class.
@@ -203,7 +195,7 @@ class ViolationRow(WitnessRow):
     adjacent_form: ExponentialRatio | None
 
 
-class Violation(DistinguishedPair):
+class Violation(runs.DistinguishedPair):
     """Pr[P(input) in O] > e^{t eps} Pr[P(adjacent) in O] + δ, certified at one eps.
 
     Attributes:
@@ -242,7 +234,7 @@ class Open(Record):
     reason: str
 
 
-class Decision(Record, RunResult):
+class Decision(Record, runs.RunResult):
     """The answer to: is the program (tε, δ(ε))-DP for every ε of an interval?
 
     Attributes:
@@ -254,7 +246,7 @@ class Decision(Record, RunResult):
         violated_on: Where some checked pair violates the claim; None if that was not asked.
     """
 
-    run: Run
+    run: runs.Run
     listed: tuple[tuple[Value, ...], ...]
     epsilons: EpsilonInterval
     budget: Fraction
@@ -268,7 +260,7 @@ class Decision(Record, RunResult):
     violation: Violation | None
     violated_on: tuple[NegativeRange, ...] | None
     least_delta: LeastUniformDelta | None
-    replayed: Replayed | None = None
+    replayed: runs.Replayed | None = None
 
     asked: ClassVar[str] = "compare its answer: decision.answer is Answer.DP"
 
@@ -340,7 +332,7 @@ class Decision(Record, RunResult):
         return pair_fields(self.inputs, pair, self.output_cells, listed)
 
     def why(self) -> tuple[End, ...]:
-        known = {EXACT: "closed forms", BY_BUDGET: "least budget"}
+        known = {EXACT: "closed forms", runs.BY_BUDGET: "least budget"}
         by = known.get(self.engine, f"enclosures: {self.engine}")
         found: tuple[End, ...] = ()
         if self.violation is not None:
@@ -397,7 +389,7 @@ class Decision(Record, RunResult):
         if self.engine == EXACT:
             word = "inequality" if self.inequalities == 1 else "inequalities"
             return f"{pairs}, {outputs}, {self.inequalities} {word}, {self.distinct} distinct"
-        if self.engine == BY_BUDGET:
+        if self.engine == runs.BY_BUDGET:
             return f"{pairs}, {outputs}"
         where = ""
         if self.violation is not None:
@@ -430,4 +422,4 @@ class Decision(Record, RunResult):
                 if text and len(text) <= _LONGEST_FORMULA:
                     lines.append(f"Pr[O | {name}] = {text}")
         pair = violation.pair_text(self.inputs)
-        return pair_table(title, pair, self.output_cells, violation.rows), *lines
+        return runs.pair_table(title, pair, self.output_cells, violation.rows), *lines

@@ -58,16 +58,9 @@ from dipapprox.pairs.published.couplings import Couplings
 from dipapprox.pairs.published.divergences import PublishedDivergences, Terms
 from dipapprox.pairs.published.together import COUPLING, MANY_PAIRS, MOST_PAIRS, PublishedPairs
 from dipapprox.pairs.selections import AllPairs, Pair, PairSelection
+from dipapprox.privacy.intervals import verdict as claims
 from dipapprox.privacy.intervals.derivative_bounds import DerivativeBounds, Rates, SlopeBound
 from dipapprox.privacy.intervals.search import EpsilonCell, EpsilonPoint
-from dipapprox.privacy.intervals.verdict import (
-    BITS,
-    FormulaClaim,
-    Minorant,
-    below,
-    growth_at,
-    growths_below,
-)
 from dipapprox.privacy.run import Options
 from dipapprox.privacy.subjects import open_method, open_published
 from dipapprox.semantics.state import FinalStates
@@ -106,7 +99,7 @@ class PublishedOverInterval:
         self,
         states: FinalStates,
         pairs: Sequence[Pair],
-        claim: FormulaClaim,
+        claim: claims.FormulaClaim,
         eps: Fraction,
         options: Options,
     ) -> None:
@@ -146,8 +139,8 @@ class PublishedOverInterval:
         )
 
     def point(self, eps: Fraction, bits: int) -> EpsilonPoint[KnownAtEps]:
-        eps_prv, claimed = self._claim.at(eps, BITS)
-        factor = growth_at(eps_prv)
+        eps_prv, claimed = self._claim.at(eps, claims.BITS)
+        factor = claims.growth_at(eps_prv)
         source = self._source(eps)
         deltas: list[Enclosure] = []
         prices: list[Fraction | None] = []
@@ -194,9 +187,9 @@ class PublishedOverInterval:
             eps_prv, delta = self._claim.over(lower.eps, upper.eps)
         except Undefined:
             return EpsilonCell(lower, upper, Fraction(2), Fraction(1))
-        claimed = below(lower.delta, upper.delta, delta, width)
-        budget = below(lower.known.eps_prv, upper.known.eps_prv, eps_prv, width)
-        factors = tuple(growths_below(lower.factor, upper.factor, eps_prv, width))
+        claimed = claims.below(lower.delta, upper.delta, delta, width)
+        budget = claims.below(lower.known.eps_prv, upper.known.eps_prv, eps_prv, width)
+        factors = tuple(claims.growths_below(lower.factor, upper.factor, eps_prv, width))
         # A coupling shows that a budget is enough, and nothing about a delta below 0.
         least = Fraction(0) if delta.value.lower >= 0 else min(claimed.at_lower, claimed.at_upper)
         excess, largest = max(-least, Fraction(0)), Fraction(0)
@@ -216,8 +209,8 @@ class PublishedOverInterval:
         number: int,
         lower: EpsilonPoint[KnownAtEps],
         upper: EpsilonPoint[KnownAtEps],
-        claimed: Minorant,
-        factors: Sequence[Minorant],
+        claimed: claims.Minorant,
+        factors: Sequence[claims.Minorant],
     ) -> tuple[Fraction, Fraction]:
         """Bound how far a pair's divergence exceeds the claim between two points, and itself."""
         width = upper.eps - lower.eps
@@ -279,7 +272,7 @@ class SpreadEnd(Record):
 
 
 def highest(
-    lower: SpreadEnd, upper: SpreadEnd, factor: Minorant, width: Fraction, rates: Rates
+    lower: SpreadEnd, upper: SpreadEnd, factor: claims.Minorant, width: Fraction, rates: Rates
 ) -> tuple[Fraction, Fraction]:
     """Return an affine bound of the divergence over an interval, by its values at the ends.
 

@@ -65,25 +65,13 @@ from dipapprox.language.core import Input
 from dipapprox.limits import check_limits
 from dipapprox.numerics.formula_values import Undefined
 from dipapprox.numerics.probability import Bounds, BulkSource
-from dipapprox.pairs.hockey_stick import (
-    bounds_in_doubles,
-    enclosure,
-    positive_differences,
-    rounding_factor,
-)
+from dipapprox.pairs import hockey_stick
 from dipapprox.pairs.maximum import first_largest
 from dipapprox.pairs.selections import Pair
 from dipapprox.pairs.walk import Block
+from dipapprox.privacy.intervals import verdict as claims
 from dipapprox.privacy.intervals.derivative_bounds import DerivativeBounds, Rates, SlopeBound
 from dipapprox.privacy.intervals.search import EpsilonCell, EpsilonPoint
-from dipapprox.privacy.intervals.verdict import (
-    BITS,
-    FormulaClaim,
-    Minorant,
-    below,
-    growth_at,
-    growths_below,
-)
 from dipapprox.privacy.run import Options
 from dipapprox.privacy.subjects import open_probabilities
 from dipapprox.semantics.state import FinalStates
@@ -98,7 +86,11 @@ class SubdividedPairs:
     """Pairs of a program with finite outputs; see `Subdivided`."""
 
     def __init__(
-        self, states: FinalStates, pairs: Iterable[Pair], claim: FormulaClaim, options: Options
+        self,
+        states: FinalStates,
+        pairs: Iterable[Pair],
+        claim: claims.FormulaClaim,
+        options: Options,
     ) -> None:
         self._states = states
         numbers: dict[Input, int] = {}
@@ -117,16 +109,16 @@ class SubdividedPairs:
 
     def point(self, eps: Fraction, bits: int) -> EpsilonPoint[Bounds]:
         table = self._table(eps, bits)
-        eps_prv, delta = self._claim.at(eps, BITS)
-        factor = growth_at(eps_prv)
+        eps_prv, delta = self._claim.at(eps, claims.BITS)
+        factor = claims.growth_at(eps_prv)
         resolved = bool(np.all(table.upper - table.lower <= table.upper * _RESOLVED))
         largest, pair = Enclosure.exact(0), None
         if len(self._pairs):
-            formed = bounds_in_doubles(table.lower, table.upper, factor)
+            formed = hockey_stick.bounds_in_doubles(table.lower, table.upper, factor)
             lower = self._sums(table.lower, formed.high_scaled)
             upper = self._sums(table.upper, formed.low_scaled)
             worst = first_largest(lower)
-            largest = enclosure(lower[worst], upper.max(), table.lower.shape[1], None)
+            largest = hockey_stick.enclosure(lower[worst], upper.max(), table.lower.shape[1], None)
             first, second = self._pairs.first[worst], self._pairs.second[worst]
             pair = self._inputs[first], self._inputs[second]
         return EpsilonPoint(eps, table, factor, delta, largest, pair, resolved, table.obstacle)
@@ -138,7 +130,9 @@ class SubdividedPairs:
             check_limits()
             part = slice(start, start + step)
             first, second = self._pairs.first[part], self._pairs.second[part]
-            found.append(positive_differences(raised, first, scaled, second).sum(axis=1))
+            found.append(
+                hockey_stick.positive_differences(raised, first, scaled, second).sum(axis=1)
+            )
         return np.concatenate(found)
 
     def cell(self, lower: EpsilonPoint[Bounds], upper: EpsilonPoint[Bounds]) -> EpsilonCell[Bounds]:
@@ -151,10 +145,10 @@ class SubdividedPairs:
         except Undefined:
             return best
         radius = radii(lower.known, upper.known, width, self._derivatives.rates(lower.eps))
-        error = rounding_factor(lower.known.lower.shape[1])
-        claimed = below(lower.delta, upper.delta, delta, width)
+        error = hockey_stick.rounding_factor(lower.known.lower.shape[1])
+        claimed = claims.below(lower.delta, upper.delta, delta, width)
         allowed = claimed.at_lower, claimed.at_upper
-        for factor in growths_below(lower.factor, upper.factor, eps_prv, width):
+        for factor in claims.growths_below(lower.factor, upper.factor, eps_prv, width):
             most = [
                 Fraction(float(self._sums(end.upper, end.scaled).max())) * error
                 for end in ends(lower.known, upper.known, radius, factor)
@@ -250,7 +244,9 @@ def radii(lower: Bounds, upper: Bounds, width: Fraction, rates: Rates) -> Array:
     return raised
 
 
-def ends(lower: Bounds, upper: Bounds, radius: Array, factor: Minorant) -> tuple[TubeEnd, TubeEnd]:
+def ends(
+    lower: Bounds, upper: Bounds, radius: Array, factor: claims.Minorant
+) -> tuple[TubeEnd, TubeEnd]:
     """Return both ends of the tube of all rows and outputs; L is in [0, 2**900] at both."""
     change = factor.at_upper - factor.at_lower
     # (dL dp)+ is largest for the largest dp if L rises, for the smallest if it falls.
