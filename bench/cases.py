@@ -20,7 +20,7 @@ from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.errors import LimitReached
 from dipapprox.events.catalogue import Catalogue
 from dipapprox.events.event import Connected, Event
-from dipapprox.integrals import Strategy
+from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import Input, Program
 from dipapprox.language.load import load
 from dipapprox.laws.distribution import Distribution

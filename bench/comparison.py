@@ -26,7 +26,7 @@ from bench.plain import Prepared
 from bench.rows import DISTANCE, NAME, TIMES, Figure, Row, Rows, Table, of, taken
 from bench.timing import NoAnswer, Patience, Ratio, Run, ratio, side_by_side
 from dipapprox.arithmetic.enclosure import Enclosure
-from dipapprox.integrals import Strategy
+from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import rare_collections
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.nested.engine import Nested

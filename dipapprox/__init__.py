@@ -6,8 +6,13 @@ command line starts with what it needs. Read `questions` first for what can be a
 for what a program means, `privacy` for how a claim is proved, `kernel` for what a proof rests on.
 """
 
+import sys
 from importlib import import_module
 from pathlib import Path
+
+from dipapprox.deferred import LateImports
+
+sys.meta_path.insert(0, LateImports)
 
 _LINES = Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8").splitlines()
 _HOME_OF = {name: home for _, home, _, name, _, _ in map(str.split, _LINES)}

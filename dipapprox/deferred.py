@@ -1,51 +1,74 @@
-"""Modules that are loaded when something in them is first used: starting takes a while.
+"""Modules of this package are loaded when something in them is first used: starting takes a while.
 
-    __getattr__ = late_modules(__name__, "methods")     in dipapprox/exact/__init__.py
-
-    from dipapprox.exact import methods as exact        loads nothing
+    from dipapprox.exact import methods as exact        finds it
     exact.Exact()                                       loads it, if nobody has
+    from dipapprox.exact.methods import Exact           loads it at once
 
-For what most runs never need. Who imports names from such a module, annotates with them or not,
-loads it at once.
+A folder is no more than its modules: what its `__init__.py` says is for people.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from importlib import import_module
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from threading import RLock
+from types import ModuleType
+
+_loading: set[str] = set()
+_ALWAYS = frozenset(("__class__", "__dict__", "__file__", "__name__", "__path__", "__spec__"))
+"""What is known of a module that is not loaded."""
 
 
-class Deferred:
-    """A module by name; its attributes are those of the module.
+class Unloaded(ModuleType):
+    """A module that is loaded, and then is one as any other, when something in it is used.
 
-    Args:
-        name: Dotted, absolute.
+    Who asks while another thread loads it waits: imports have no cycles, so nobody does for ever.
     """
 
-    __slots__ = ("_name",)
+    def __getattribute__(self, name: str) -> object:
+        known = ModuleType.__getattribute__  # another thread may have made it a plain module
+        if _is_known(known(self, "__dict__"), name):
+            return known(self, name)
+        spec = known(self, "__spec__")
+        with spec.loader_state:
+            if spec.name in _loading:  # it asks itself
+                return known(self, name)
+            if type(self) is Unloaded:
+                _loading.add(spec.name)
+                try:
+                    spec.loader.load(self)
+                    self.__class__ = ModuleType  # type: ignore[assignment]
+                finally:
+                    _loading.remove(spec.name)
+        return getattr(self, name)
 
-    _name: str
-
-    def __init__(self, name: str) -> None:
-        object.__setattr__(self, "_name", name)
-
-    def __getattr__(self, attribute: str) -> object:
-        found: object = getattr(import_module(self._name), attribute)
-        return found
-
-    def __setattr__(self, attribute: str, value: object) -> None:
-        setattr(import_module(self._name), attribute, value)
+    def __setattr__(self, name: str, value: object) -> None:
+        if not _is_known(self.__dict__, name):
+            _ = self.__doc__  # loads it
+        ModuleType.__setattr__(self, name, value)
 
 
-def late_modules(package: str, *names: str) -> Callable[[str], object]:
-    """Return the `__getattr__` of a package that defers some of its modules (PEP 562).
+def _is_known(known: dict[str, object], name: str) -> bool:
+    """Whether a module need not be loaded for an attribute, nor a folder for its modules."""
+    return name in _ALWAYS or ("__path__" in known and not name.startswith("__"))
 
-    Once one of them is loaded, the package has the module itself.
-    """
 
-    def find(name: str) -> object:
-        if name not in names:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return Deferred(f"{package}.{name}")
+class LateImports(SourceFileLoader):
+    """Finds modules for the import system (`sys.meta_path`), which are loaded late."""
 
-    return find
+    @classmethod
+    def find_spec(
+        cls, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        spec = PathFinder.find_spec(name, path, target) if name.startswith("dipapprox.") else None
+        if spec is not None and type(spec.loader) is SourceFileLoader:
+            spec.loader.__class__ = cls
+        return spec
+
+    def exec_module(self, module: ModuleType) -> None:
+        assert module.__spec__ is not None
+        module.__spec__.loader_state = RLock()
+        module.__class__ = Unloaded
+
+    def load(self, module: ModuleType) -> None:
+        super().exec_module(module)

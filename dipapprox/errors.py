@@ -10,15 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Self
+from importlib import import_module
+from typing import Self
 
-from dipapprox.deferred import Deferred
 from dipapprox.source import Diagnostic, Span, named, visible
-
-if TYPE_CHECKING:
-    import difflib
-else:
-    difflib = Deferred("difflib")
 
 MOST_DIAGNOSTICS = 20
 _LONGEST_MESSAGE = 300
@@ -112,7 +107,7 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
     for each in candidates:
         if each.casefold() == name.casefold():
             return f"did you mean '{each}'?"
-    close = difflib.get_close_matches(name, candidates, n=1)
+    close = import_module("difflib").get_close_matches(name, candidates, n=1)
     return f"did you mean '{close[0]}'?" if close else otherwise
 
 

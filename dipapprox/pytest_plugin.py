@@ -12,19 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
-
-if TYPE_CHECKING:
-    from dipapprox.privacy import run as options
-    from dipapprox.questions import claims
-else:  # who has no programs does not wait for them
-    claims = Deferred("dipapprox.questions.claims")
-    options = Deferred("dipapprox.privacy.run")
+from dipapprox.privacy import run as options
+from dipapprox.questions import claims
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -4,7 +4,3 @@ In: rationals, and functions of them. Out: intervals with rational ends (`Enclos
 precision that only `precision` sets, or two arrays of doubles, below and above. Read `enclosure`
 first, then `precision` and `rounding`.
 """
-
-from dipapprox.deferred import late_modules
-
-__getattr__ = late_modules(__name__, "elementary")

@@ -6,7 +6,3 @@ such as `prove` and `check`.
 
 What is wrong with the words, a file, or a place to write to is a `UserError`.
 """
-
-from dipapprox.deferred import late_modules
-
-__getattr__ = late_modules(__name__, "report", "review")

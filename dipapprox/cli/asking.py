@@ -14,19 +14,20 @@ from fractions import Fraction
 from importlib import import_module
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic
+from typing import Any, Generic
 
 from dipapprox.cli import command, review
 from dipapprox.cli.command import Status
 from dipapprox.cli.output import CERTIFICATE, Output, certified, check_new, check_place, reporting
 from dipapprox.data_classes import Record, replace
-from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError
+from dipapprox.experiments import pictures
 from dipapprox.language import domains
 from dipapprox.language import load as loading
 from dipapprox.language.checker import unused
 from dipapprox.language.core import Program
 from dipapprox.pairs.adjacency import count_selected
+from dipapprox.privacy import charts
 from dipapprox.privacy.description import text_of
 from dipapprox.privacy.run import Options, Setting
 from dipapprox.privacy.scope import widening_by_pairs
@@ -35,14 +36,7 @@ from dipapprox.questions import question as questions
 from dipapprox.questions import worst_pair
 from dipapprox.questions.arguments import spelled_as_flag
 from dipapprox.questions.kinds import Pairs
-
-if TYPE_CHECKING:
-    from dipapprox.experiments import pictures
-    from dipapprox.privacy.charts import Chart
-    from dipapprox.replays import files
-else:  # packages that most runs never need
-    files = Deferred("dipapprox.replays.files")
-    pictures = Deferred("dipapprox.experiments.pictures")
+from dipapprox.replays import files
 
 
 def load(
@@ -280,7 +274,7 @@ def run(words: argparse.Namespace, out: Output) -> int:
     if plot is not None and has_curve:
         pictures.draw(found.chart(), plot)
         plot = None
-    others: tuple[Chart, ...] = ()
+    others: tuple[charts.Chart, ...] = ()
     if asked.report is not None:
         others = review.profile_of(program, pairs, found, options)
     if asked.report is not None or plot is not None:

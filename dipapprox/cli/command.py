@@ -40,20 +40,13 @@ from functools import cache
 from pathlib import Path
 from threading import current_thread, main_thread
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from dipapprox.data_classes import replace
-from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant, LimitReached, did_you_mean
 from dipapprox.limits import Limits, limited, resource
+from dipapprox.questions import arguments
 from dipapprox.source import visible_lines
-
-if TYPE_CHECKING:
-    from dipapprox.questions import arguments
-    from dipapprox.questions.arguments import Argument
-else:  # the list of all commands needs none
-    arguments = Deferred("dipapprox.questions.arguments")
-
 
 COMMANDS = {
     "verify": "decide whether a program is differentially private",
@@ -302,7 +295,7 @@ def limits_of(words: argparse.Namespace) -> Limits:
     return arguments.read_limits(given, arguments.spelled_as_flag)
 
 
-def add_arguments(parser: argparse.ArgumentParser, declared: Iterable[Argument]) -> None:
+def add_arguments(parser: argparse.ArgumentParser, declared: Iterable[arguments.Argument]) -> None:
     groups: dict[str, argparse._ActionsContainer] = {"": parser}
     for each in declared:
         if each.group not in groups:
@@ -330,7 +323,7 @@ def add_report(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(REPORT, type=path, metavar="OUT.html", help=help)
 
 
-def _add(parser: argparse._ActionsContainer, argument: Argument) -> None:
+def _add(parser: argparse._ActionsContainer, argument: arguments.Argument) -> None:
     flag, help = arguments.spelled_as_flag(argument.name), argument.help.replace("%", "%%")
     if argument.read is arguments.flag:
         on = argument.default == "true"

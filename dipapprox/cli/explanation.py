@@ -13,9 +13,9 @@ from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.events.event import Event
 from dipapprox.events.instantiate import Instantiator
 from dipapprox.events.reduce import connected_parts, law_of, leading, primitive, used_together
-from dipapprox.integrals import Strategy
 from dipapprox.integrals.integral import Add, Integral, Multiply, Plan, form_text, nesting
 from dipapprox.integrals.optimizer import order_edges, plan
+from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import Input, Value
 from dipapprox.laws.distribution import Distribution, count_outcomes
 from dipapprox.limits import check_limits

@@ -23,23 +23,15 @@ from typing import TYPE_CHECKING, TextIO, TypeVar
 from dipapprox.cli import report as reports
 from dipapprox.cli.command import stop_watching
 from dipapprox.data_classes import replace
-from dipapprox.deferred import Deferred
 from dipapprox.errors import EarlyEnd, NoCertificate, UserError
 from dipapprox.limits import Progress, silent
 from dipapprox.privacy import description as descriptions
 from dipapprox.privacy import page
+from dipapprox.privacy import result as results
 from dipapprox.source import HIDDEN, visible
 
 if TYPE_CHECKING:
-    from rich import console as consoles
-    from rich import progress as bars
     from rich.console import Console, RenderableType
-
-    from dipapprox.privacy.description import Certificate
-    from dipapprox.privacy.result import Result
-else:
-    bars = Deferred("rich.progress")
-    consoles = Deferred("rich.console")
 
 
 CERTIFICATE = "--certificate"
@@ -58,7 +50,7 @@ class Output:
 
     @cached_property
     def console(self) -> Console:
-        return consoles.Console(file=self.file, width=self._width, highlight=False)
+        return reports.open_console(self.file, self._width)
 
     def show(self, *renderables: RenderableType) -> None:
         stop_watching()
@@ -68,7 +60,7 @@ class Output:
                 self.console.print(renderable, markup=False, highlight=False, emoji=False)
         self._write(capture.get())
 
-    def show_answer(self, answer: Result, *, json: bool, why: bool = False) -> None:
+    def show_answer(self, answer: results.Result, *, json: bool, why: bool = False) -> None:
         """Write an answer, as one JSON object or laid out for people; and `why`, if asked."""
         stop_watching()
         if json:
@@ -134,7 +126,7 @@ def certified(
     found: Answered,
     path: Path,
     prove: Callable[[], Answered],
-    record: Callable[[Answered], Certificate],
+    record: Callable[[Answered], descriptions.Certificate],
 ) -> tuple[Answered, str | None]:
     """Return an answer with a proof that the kernel has replayed, and the digest of the file that
     is written then; None if there is none, which is said."""
@@ -182,7 +174,7 @@ _INTERVAL = 0.1  # seconds between two updates
 def reporting(unit: str = "pairs") -> Iterator[Progress]:
     """Yield what is told about progress; it opens a bar of `unit`s when the run turns out to be
     long."""
-    bar: ProgressBar | None = None
+    bar: reports.ProgressBar | None = None
     due = time.monotonic() + _PATIENCE
 
     def report(done: int, total: int | None) -> None:
@@ -191,7 +183,7 @@ def reporting(unit: str = "pairs") -> Iterator[Progress]:
         if now < due:
             return
         due = now + _INTERVAL
-        bar = bar or ProgressBar(unit)
+        bar = bar or reports.ProgressBar(unit)
         bar.update(done, total)
 
     try:
@@ -199,30 +191,3 @@ def reporting(unit: str = "pairs") -> Iterator[Progress]:
     finally:
         if bar is not None:
             bar.close()
-
-
-class ProgressBar:
-    """A bar on standard error that counts `unit`, with what is done per second and the time left;
-    it disappears when it is closed."""
-
-    def __init__(self, unit: str) -> None:
-        self._unit = unit
-        self._progress = bars.Progress(
-            bars.TextColumn(unit),
-            bars.BarColumn(),
-            bars.MofNCompleteColumn(),
-            bars.TextColumn("{task.fields[rate]}", style="dim"),
-            bars.TimeRemainingColumn(compact=True),
-            console=consoles.Console(stderr=True),
-            transient=True,
-        )
-        self._task = self._progress.add_task(unit, total=None, rate="")
-        self._progress.start()
-
-    def update(self, done: int, total: int | None) -> None:
-        (task,) = self._progress.tasks
-        rate = "" if task.speed is None else f"{task.speed:.3g} {self._unit}/s"
-        self._progress.update(self._task, completed=done, total=total, rate=rate)
-
-    def close(self) -> None:
-        self._progress.stop()

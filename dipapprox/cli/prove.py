@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dipapprox.cli import asking, command, review
 from dipapprox.cli.asking import Asking, add_file, add_parameters, parameters_of
@@ -21,13 +20,10 @@ from dipapprox.proofs import replayed
 from dipapprox.proofs.endless_proof import AutomatonProof, StreamProof
 from dipapprox.proofs.subject import Subject, load_subject
 from dipapprox.questions import certifying
+from dipapprox.questions import prove as questions
 from dipapprox.questions.prove import Prove
 from dipapprox.services.families import prove_families, read_families
 from dipapprox.services.service_proof import prove_implementation
-
-if TYPE_CHECKING:
-    from dipapprox.questions.prove import Proof
-
 
 _DRAW = "--draw"
 _FAMILIES = "--families"
@@ -60,7 +56,7 @@ def run(words: argparse.Namespace, out: Output) -> int:
     if words.draw is not None and not endless and language_of(words.file) != DIPA:
         raise UserError(f"{_DRAW} is for automata and rounds: this program has no picture")
     digest = None
-    proof: Proof
+    proof: questions.Proof
     if words.implements is not None:
         proof = _implementation(words, asked, subject, load_subject(words.implements, parameters))
     elif words.families is not None:
@@ -100,7 +96,7 @@ def _shown_as(path: Path) -> str:
 
 def _implementation(
     words: argparse.Namespace, asked: Asking[Prove], subject: Subject, idealised: Subject
-) -> Proof:
+) -> questions.Proof:
     question = asked.question
     if not isinstance(subject, Service) or not isinstance(idealised, Service):
         file = words.implements if isinstance(subject, Service) else words.file
@@ -110,7 +106,7 @@ def _implementation(
     return prove_implementation(subject, idealised, question.budget, question.examiner)
 
 
-def _families(words: argparse.Namespace, asked: Asking[Prove], subject: Subject) -> Proof:
+def _families(words: argparse.Namespace, asked: Asking[Prove], subject: Subject) -> questions.Proof:
     if not isinstance(subject, Service):
         raise UserError(f"{_FAMILIES} is for services: '{words.file}' is none")
     if asked.certificate is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.syntax import Syntax
 
@@ -27,14 +27,11 @@ from dipapprox.language.load import DIP, Source, read_source
 from dipapprox.language.printer import print_program
 from dipapprox.language.services import elaborate_service, is_service
 from dipapprox.language.unrolling import read_calls, unroll
-from dipapprox.proof_steps import liveness, rounds, services
+from dipapprox.proof_steps import liveness, machines, rounds, services
 from dipapprox.proof_steps.machines import read_by
 from dipapprox.questions import kinds
 from dipapprox.replays.words import tree_text, value_text
 from dipapprox.services.service_proof import users_of
-
-if TYPE_CHECKING:
-    from dipapprox.proof_steps.machines import Json
 
 
 def add_show(parser: argparse.ArgumentParser) -> None:
@@ -59,7 +56,7 @@ def run_show(words: argparse.Namespace, out: Output) -> int:
     return 0
 
 
-def _machine(source: Source) -> dict[str, Json]:
+def _machine(source: Source) -> dict[str, machines.Json]:
     if is_service(source.program):
         service = elaborate_service(source.program, source.parameters, source.name)
         return services.service_json(service, ())

@@ -4,7 +4,3 @@ In: final states, ε, and an input or all. Out: events in a normal form that man
 share; for published numbers a measure an outcome. Read `event` first, then `catalogue` and
 `canonical`.
 """
-
-from dipapprox.deferred import late_modules
-
-__getattr__ = late_modules(__name__, "measures")

@@ -15,13 +15,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from operator import itemgetter
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dipapprox.data_classes import Record
-from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant
+from dipapprox.events import mixtures
 from dipapprox.events.canonical import CERTAIN, IMPOSSIBLE, Numbers, Solutions
 from dipapprox.events.circuits import NOTHING
 from dipapprox.events.columns import CellTable, Column, Inputs, combined, mapped
@@ -33,11 +32,6 @@ from dipapprox.language.core import Input, Value
 from dipapprox.linear.form import Symbol
 from dipapprox.semantics.outcomes import ALWAYS
 from dipapprox.semantics.state import FinalStates, InputCondition, guards_of
-
-if TYPE_CHECKING:
-    from dipapprox.events import mixtures
-else:
-    mixtures = Deferred("dipapprox.events.mixtures")
 
 _SHOWN = 6  # most variables, and most outputs, in a message
 

@@ -12,20 +12,14 @@ References:
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from dipapprox.data_classes import Record
-from dipapprox.deferred import Deferred
+from dipapprox.events import input_diagrams
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.traversal import solved
 from dipapprox.laws.distribution import ChainLaw, FiniteLaw
 from dipapprox.semantics.outcomes import ALWAYS, NEVER, UNION, Node, reachable
 from dipapprox.semantics.state import Choice, Reading
-
-if TYPE_CHECKING:
-    from dipapprox.events import input_diagrams
-else:
-    input_diagrams = Deferred("dipapprox.events.input_diagrams")
 
 NOTHING, EVERYTHING = 0, 1
 """The nodes 0 and 1 of every circuit are these constants."""

@@ -15,12 +15,11 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import partial
 from math import prod
-from typing import TYPE_CHECKING
 
 from dipapprox.arithmetic.enclosure import Missing, NotEnclosed, enclosing, sure
 from dipapprox.cache import Cache
-from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant
+from dipapprox.events import symmetry
 from dipapprox.events.canonical import Numbers
 from dipapprox.events.catalogue import Catalogue
 from dipapprox.events.event import Chosen
@@ -29,12 +28,6 @@ from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Input
 from dipapprox.limits import check_limits
 from dipapprox.semantics.state import FinalStates, Path, Sample, samples_of
-
-if TYPE_CHECKING:
-    from dipapprox.events import symmetry
-else:
-    symmetry = Deferred("dipapprox.events.symmetry")
-
 
 InputStates = tuple[tuple[int, Numbers], ...]
 """(index of the output, indices of independent events) of every possible state; cf.

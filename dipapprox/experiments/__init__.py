@@ -6,7 +6,3 @@ Read `sweep` and `tables` first, which are folders, then `pictures`.
 What is wrong with a spec, its programs or a file is a `UserError`; so is `matplotlib` or
 `distributed` that is wanted and missing. Processes that keep dying are a `WorkerLost`.
 """
-
-from dipapprox.deferred import late_modules
-
-__getattr__ = late_modules(__name__, "pictures")

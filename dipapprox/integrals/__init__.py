@@ -3,13 +3,3 @@
 In: an event of continuous samples. Out: a plan: normalised integrals in an order of little nesting,
 and how their values are put together. Read `integral` first, then `optimizer`.
 """
-
-from enum import Enum
-
-
-class Strategy(Enum):
-    """How nested integrals are ordered and pulled apart; the value is the word in options."""
-
-    LEAST_NESTING = "least-nesting"
-    PAPER = "paper"
-    NONE = "none"

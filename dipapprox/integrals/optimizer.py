@@ -31,8 +31,8 @@ from typing import Any
 from dipapprox import graphs
 from dipapprox.errors import LimitReached
 from dipapprox.events.event import Event
-from dipapprox.integrals import Strategy
 from dipapprox.integrals.integral import Add, Integral, Level, Multiply, Plan, nesting
+from dipapprox.integrals.strategy import Strategy
 from dipapprox.limits import check_limits, check_pieces
 from dipapprox.linear.form import LinearForm, difference
 from dipapprox.linear.half_spaces import Bound, active, has_interior, implies, solved_for

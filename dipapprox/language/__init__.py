@@ -7,19 +7,3 @@ the reader of a file. What reads, checks or elaborates a text raises `SourceErro
 finds, in source order; what elaborates parts of one raises `constants.Wrong`; what reads words and
 files raises `UserError`.
 """
-
-from dipapprox.deferred import late_modules
-
-__getattr__ = late_modules(
-    __name__,
-    "adjacency_where",
-    "any_number",
-    "dip",
-    "finite_rounds",
-    "formula",
-    "mechanism",
-    "piecewise",
-    "printer",
-    "syntax_errors",
-    "whole_numbers",
-)

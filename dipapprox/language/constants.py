@@ -55,7 +55,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from dipapprox.arithmetic import elementary
 from dipapprox.data_classes import Record
@@ -65,9 +64,6 @@ from dipapprox.language.core import Value
 from dipapprox.language.symbols import ABSOLUTE, DELTA, EPSILON, EXTREMES, LOGARITHM, ROOT
 from dipapprox.laws.distribution import Scale
 from dipapprox.source import Span
-
-if TYPE_CHECKING:
-    from dipapprox.arithmetic.elementary import Number
 
 _MOST_BITS = 10_000
 _LARGEST_EXPONENT = 100
@@ -87,7 +83,7 @@ class Wrong(Exception):
         diagnosis.report(self.kind, self.message, self.span, self.hint)
 
 
-Monomial = tuple["Number", int]  # (coefficient, degree): coefficient * eps ** degree
+Monomial = tuple["elementary.Number", int]  # (coefficient, degree): coefficient * eps ** degree
 
 
 def evaluate(node: ast.Expression, constants: Mapping[str, Fraction]) -> Fraction:
@@ -255,13 +251,13 @@ def _extreme(node: ast.Expression, name: str, given: Sequence[Monomial]) -> Mono
 
 
 def _sum(node: ast.Expression, operators: Sequence[str], given: Sequence[Monomial]) -> Monomial:
-    by_degree: dict[int, list[Number]] = {}
+    by_degree: dict[int, list[elementary.Number]] = {}
     for operator, (term, degree) in zip(("+", *operators), given, strict=True):
         by_degree.setdefault(degree, []).append(term if operator == "+" else -term)
-    totals: dict[int, Number] = {}
+    totals: dict[int, elementary.Number] = {}
     for degree, terms in by_degree.items():
         total = Fraction(0)
-        others: list[Number] = []
+        others: list[elementary.Number] = []
         for term in terms:
             if isinstance(term, Fraction):
                 total += term
@@ -276,7 +272,7 @@ def _sum(node: ast.Expression, operators: Sequence[str], given: Sequence[Monomia
     return left[0] if left else (Fraction(0), 0)
 
 
-def _check_number(value: Number, span: Span | None) -> None:
+def _check_number(value: elementary.Number, span: Span | None) -> None:
     check_size(value if isinstance(value, Fraction) else value.coefficient, span)
 
 

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
-from dipapprox.deferred import Deferred
+from dipapprox.arithmetic import boxes, double_functions, enclosure, precision, rounding
 
 if TYPE_CHECKING:
     import flint
     import numpy as np
-
-    from dipapprox.arithmetic import boxes, double_functions, enclosure, precision, rounding
 else:
-    flint = Deferred("flint")
-    np = Deferred("numpy")
-    boxes = Deferred("dipapprox.arithmetic.boxes")
-    double_functions = Deferred("dipapprox.arithmetic.double_functions")
-    enclosure = Deferred("dipapprox.arithmetic.enclosure")
-    precision = Deferred("dipapprox.arithmetic.precision")
-    rounding = Deferred("dipapprox.arithmetic.rounding")
+
+    class _Late:
+        """A module that is not ours, by name."""
+
+        def __init__(self, name: str) -> None:
+            self._name = name
+
+        def __getattr__(self, attribute: str) -> object:
+            return getattr(import_module(self._name), attribute)
+
+    flint, np = _Late("flint"), _Late("numpy")
 
 __all__ = ["boxes", "double_functions", "enclosure", "flint", "np", "precision", "rounding"]

@@ -29,21 +29,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 from math import ceil, floor
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from dipapprox.cache import Cache
 from dipapprox.data_classes import Record
-from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant
 from dipapprox.graphs import is_forest
+from dipapprox.linear import programme
 from dipapprox.linear.form import LinearForm, Symbol, content, difference
 from dipapprox.linear.zones import are_open, needed
-
-if TYPE_CHECKING:
-    from dipapprox.linear import programme
-else:
-    programme = Deferred("dipapprox.linear.programme")
-
 
 # most systems are differences
 

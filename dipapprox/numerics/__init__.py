@@ -4,7 +4,3 @@ In: events, a precision, an engine. Out: enclosures of their probabilities, or w
 Read `methods` first, then `probability`; the engines are the folders `elimination`, `nested`,
 `gaussian_rank` and `integers`.
 """
-
-from dipapprox.deferred import late_modules
-
-__getattr__ = late_modules(__name__, "conditioning", "parallel")

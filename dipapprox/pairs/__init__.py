@@ -4,7 +4,3 @@ In: the adjacency of a program and the probabilities of its outputs. Out: bounds
 for an ε_prv, a pair and a set that attain it. Read `selections` and `divergence` first, then
 `maximum`.
 """
-
-from dipapprox.deferred import late_modules
-
-__getattr__ = late_modules(__name__, "maxima", "maximum", "walk")

@@ -25,7 +25,6 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -59,13 +58,11 @@ from dipapprox.pairs.maximum import (
     search_together,
     simplest_pair,
 )
+from dipapprox.pairs.products import measures
 from dipapprox.pairs.selected import SelectedPairs, TabledPairs
 from dipapprox.pairs.selections import Pair, PairSelection
 from dipapprox.pairs.walk import Block, orbits
 from dipapprox.semantics.state import FinalStates
-
-if TYPE_CHECKING:
-    from dipapprox.pairs.products.measures import PairAtoms
 
 MOST_PAIRS = 1_000_000_000
 """More pairs than this are not gone through one by one, not even in blocks."""
@@ -147,7 +144,7 @@ class Maxima:
         told = (each.obstacle for each in (self._together, self._arrays) if each is not None)
         return next(filter(None, told), None)
 
-    def standing(self, bits: int) -> list[tuple[Pair, list[PairAtoms]]] | None:
+    def standing(self, bits: int) -> list[tuple[Pair, list[measures.PairAtoms]]] | None:
         return None if self._together is None else self._together.standing(bits)
 
     @property

@@ -26,7 +26,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,10 +37,8 @@ from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.limits import check_limits
 from dipapprox.pairs.divergence import Attempt, Factor, Search
 from dipapprox.pairs.hockey_stick import Numbers
+from dipapprox.pairs.products import measures
 from dipapprox.pairs.selections import Pair
-
-if TYPE_CHECKING:
-    from dipapprox.pairs.products.measures import PairAtoms
 
 FactorAt = Callable[[int], Factor]  # bounds of e^eps_prv at a number of bits
 FACTOR_BITS = 64
@@ -96,7 +93,7 @@ class Together(ABC):
         finally:
             self._delta_asked = before
 
-    def standing(self, bits: int) -> list[tuple[Pair, list[PairAtoms]]] | None:
+    def standing(self, bits: int) -> list[tuple[Pair, list[measures.PairAtoms]]] | None:
         """Return pairs, with atoms of independent parts; of all pairs each is below some of these.
 
         None if none are known.

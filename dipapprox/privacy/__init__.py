@@ -5,17 +5,3 @@ with what people and JSON are told. What may take long raises `LimitReached` whe
 `verifier` first, then `run`, `verdict`, `result` and `description`; other questions have folders:
 `profiles`, `decisions`, `intervals`, `compositions`.
 """
-
-from dipapprox.deferred import late_modules
-
-__getattr__ = late_modules(
-    __name__,
-    "charts",
-    "description",
-    "exact_pairs",
-    "page",
-    "probabilities",
-    "products",
-    "subjects",
-    "verifier",
-)

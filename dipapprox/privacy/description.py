@@ -16,27 +16,16 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from fractions import Fraction
-from typing import TYPE_CHECKING, NoReturn
+from importlib import import_module
+from typing import NoReturn
 
+from dipapprox.arithmetic import enclosure as enclosures
+from dipapprox.arithmetic import extended
 from dipapprox.data_classes import Record
-from dipapprox.deferred import Deferred
 from dipapprox.digits import brief_text, exact_text
 from dipapprox.errors import NoTruth
 from dipapprox.language.core import Value
 from dipapprox.language.load import Source
-
-if TYPE_CHECKING:
-    import html as markup
-
-    from dipapprox.arithmetic import enclosure as enclosures
-    from dipapprox.arithmetic import extended
-    from dipapprox.arithmetic.enclosure import Enclosure
-    from dipapprox.arithmetic.extended import Extended
-else:
-    enclosures = Deferred("dipapprox.arithmetic.enclosure")
-    extended = Deferred("dipapprox.arithmetic.extended")
-    markup = Deferred("html")
-
 
 Fact = tuple[str, str]  # A name and a value
 
@@ -66,7 +55,7 @@ class Description(Record):
     below: tuple[Table | str | Description, ...] = ()
 
 
-def known_to_be(enclosure: Enclosure) -> str:
+def known_to_be(enclosure: enclosures.Enclosure) -> str:
     """Write what is known of a number: "in [lower, upper]", or "= number" if decimals tell it."""
     written = str(enclosure)
     return f"in {written}" if written.startswith("[") else f"= {written}"
@@ -140,7 +129,7 @@ def why_table(ends: Sequence[End]) -> Table:
 
 def ends_of(
     of: str,
-    told: Extended | None,
+    told: extended.Extended | None,
     engine: str = "",
     pair: tuple[str, str] | None = None,
     outputs: str = "",
@@ -181,20 +170,20 @@ def text(description: Description) -> str:
 
 def _html(description: Description) -> Iterator[str]:
     if description.headline:
-        label, headline = markup.escape(description.label), markup.escape(description.headline)
+        label, headline = _escaped(description.label), _escaped(description.headline)
         yield f"<p><b>{label}</b> {headline}</p>"
     if description.facts:
         rows = (
-            f"<th>{markup.escape(name)}</th><td>{markup.escape(each)}</td>"
+            f"<th>{_escaped(name)}</th><td>{_escaped(each)}</td>"
             for name, each in description.facts
         )
         yield _html_table(rows)
     for each in description.below:
         match each:
             case str():
-                yield f"<p>{markup.escape(each)}</p>"
+                yield f"<p>{_escaped(each)}</p>"
             case Table():
-                caption = f"<caption>{markup.escape(each.title)}</caption>" if each.title else ""
+                caption = f"<caption>{_escaped(each.title)}</caption>" if each.title else ""
                 heading = _html_cells("th", each.columns)
                 lines = (heading, *(_html_cells("td", row) for row in each.rows))
                 yield _html_table(lines, caption)
@@ -202,12 +191,17 @@ def _html(description: Description) -> Iterator[str]:
                 yield from _html(each)
 
 
+def _escaped(text: str) -> str:
+    found: str = import_module("html").escape(text)
+    return found
+
+
 def _html_table(rows: Iterable[str], caption: str = "") -> str:
     return f"<table>{caption}{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
 
 
 def _html_cells(tag: str, values: Sequence[str]) -> str:
-    return "".join(f"<{tag}>{markup.escape(value)}</{tag}>" for value in values)
+    return "".join(f"<{tag}>{_escaped(value)}</{tag}>" for value in values)
 
 
 def _text(description: Description) -> Iterator[str]:

@@ -16,20 +16,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, outward
 from dipapprox.data_classes import Record
 from dipapprox.digits import brief_text, decimal_text, exact_text
 from dipapprox.errors import BrokenInvariant
+from dipapprox.events import event
 from dipapprox.events.event import Interval, mapped
 from dipapprox.exponentials import Exponent, ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.core import Cell, Input, Value
 from dipapprox.linear.form import LinearForm
-
-if TYPE_CHECKING:
-    from dipapprox.events.event import PublishedOutcome
-
 
 _SHORT = 8  # fractions with more digits are shown to people as decimals, where these are exact
 
@@ -87,7 +83,7 @@ LIKELIER = NumberSet(((None, None),), "of a likelihood ratio above e^ε_prv")
 
 
 def published_values(
-    outcome: PublishedOutcome, where: Mapping[LinearForm, tuple[Interval, ...]] | None
+    outcome: event.PublishedOutcome, where: Mapping[LinearForm, tuple[Interval, ...]] | None
 ) -> tuple[Published, ...]:
     """Return what intervals of coordinates tell of all output cells: finite values, then numbers
     and sets; without intervals these are what is likelier."""

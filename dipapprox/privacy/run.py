@@ -16,7 +16,7 @@ from dipapprox.arithmetic.enclosure import UNIT, Enclosure
 from dipapprox.arithmetic.extended import BY_ENCLOSURES, Extended, GivenBy
 from dipapprox.data_classes import Record, field, replace
 from dipapprox.errors import UserError, shorten
-from dipapprox.integrals import Strategy
+from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import Cell, Input, Program
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.limits import Limits, Progress, current, silent

@@ -32,19 +32,25 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias, assert_never
+from typing import TypeAlias, assert_never
 
 from dipapprox.data_classes import Record
-from dipapprox.deferred import Deferred
 from dipapprox.errors import LimitReached
 from dipapprox.events import measures
 from dipapprox.events.event import Connected, Event, count_samples
-from dipapprox.integrals import Strategy
+from dipapprox.exact import distributions
+from dipapprox.exact import methods as exact
+from dipapprox.exact.choices import validity
+from dipapprox.exact.real_outputs import comparison
+from dipapprox.exact.signs import interval as epsilons
+from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.cells import is_seen_whole
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.numerics import conditioning, parallel
 from dipapprox.numerics.closed_form import ClosedForm, GuardByGuard, has_half_spaces, is_half_space
 from dipapprox.numerics.elimination.engine import Eliminated
+from dipapprox.numerics.gaussian_rank import orthants as gaussian_rank
+from dipapprox.numerics.integers import sums
 from dipapprox.numerics.kinds import (
     Tier,
     has_density,
@@ -56,59 +62,28 @@ from dipapprox.numerics.kinds import (
     is_sum,
 )
 from dipapprox.numerics.methods import InOrder, Method, MixtureMethod, TriedMethod
+from dipapprox.numerics.nested import engine as nested
 from dipapprox.numerics.probability import OutputProbabilities, ProbabilitySource
+from dipapprox.pairs import maximum
 from dipapprox.pairs.adjacency import count_selected, select_pairs
+from dipapprox.pairs.boxes import together as boxes
+from dipapprox.pairs.boxes import vertices
 from dipapprox.pairs.divergence import ExactPairs
+from dipapprox.pairs.products import layout as product_layout
+from dipapprox.pairs.products import losses as product_losses
+from dipapprox.pairs.products import source as product_sources
+from dipapprox.pairs.published import couplings
+from dipapprox.pairs.published import divergences as published
+from dipapprox.pairs.published import together as published_search
 from dipapprox.pairs.selections import AllPairs, Pair, PairSelection, inputs_of
+from dipapprox.privacy import details as pair_details
 from dipapprox.privacy import exact_pairs, products
+from dipapprox.privacy.published import details as published_details
 from dipapprox.privacy.run import Engine, Options, Setting
 from dipapprox.privacy.verdict import Claim
+from dipapprox.semantics import real_inputs
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
-
-if TYPE_CHECKING:
-    from dipapprox.exact import distributions
-    from dipapprox.exact import methods as exact
-    from dipapprox.exact.choices import validity
-    from dipapprox.exact.real_outputs import comparison
-    from dipapprox.exact.signs import interval as epsilons
-    from dipapprox.numerics.gaussian_rank import orthants as gaussian_rank
-    from dipapprox.numerics.integers import sums
-    from dipapprox.numerics.nested import engine as nested
-    from dipapprox.pairs.boxes import together as boxes
-    from dipapprox.pairs.boxes import vertices
-    from dipapprox.pairs.maximum import Together
-    from dipapprox.pairs.products import layout as product_layout
-    from dipapprox.pairs.products import losses as product_losses
-    from dipapprox.pairs.products import source as product_sources
-    from dipapprox.pairs.products.source import ProductProgram
-    from dipapprox.pairs.published import couplings
-    from dipapprox.pairs.published import divergences as published
-    from dipapprox.pairs.published import together as published_search
-    from dipapprox.privacy import details as pair_details
-    from dipapprox.privacy.details import PairDetails
-    from dipapprox.privacy.published import details as published_details
-    from dipapprox.semantics import real_inputs
-else:
-    published = Deferred("dipapprox.pairs.published.divergences")
-    product_sources = Deferred("dipapprox.pairs.products.source")
-    epsilons = Deferred("dipapprox.exact.signs.interval")
-    validity = Deferred("dipapprox.exact.choices.validity")
-    exact = Deferred("dipapprox.exact.methods")
-    distributions = Deferred("dipapprox.exact.distributions")
-    nested = Deferred("dipapprox.numerics.nested.engine")
-    gaussian_rank = Deferred("dipapprox.numerics.gaussian_rank.orthants")
-    sums = Deferred("dipapprox.numerics.integers.sums")
-    comparison = Deferred("dipapprox.exact.real_outputs.comparison")
-    boxes = Deferred("dipapprox.pairs.boxes.together")
-    vertices = Deferred("dipapprox.pairs.boxes.vertices")
-    product_layout = Deferred("dipapprox.pairs.products.layout")
-    product_losses = Deferred("dipapprox.pairs.products.losses")
-    couplings = Deferred("dipapprox.pairs.published.couplings")
-    published_search = Deferred("dipapprox.pairs.published.together")
-    pair_details = Deferred("dipapprox.privacy.details")
-    published_details = Deferred("dipapprox.privacy.published.details")
-    real_inputs = Deferred("dipapprox.semantics.real_inputs")
 
 
 def open_method(options: Options) -> Method:
@@ -216,7 +191,7 @@ def check_laws(states: FinalStates, eps: Fraction, options: Options) -> None:
 
 
 def open_product_source(
-    product: ProductProgram, eps: Fraction, options: Options
+    product: product_sources.ProductProgram, eps: Fraction, options: Options
 ) -> product_sources.ProductSource:
     """Choose the engine, which all parts of a product share."""
     method = open_method(options)
@@ -247,7 +222,7 @@ def open_exact_pairs(states: FinalStates, claim: Claim, options: Options) -> Exa
     return exact_pairs.ExactDeltas(source, claim.growth, claim.delta, possible)
 
 
-Executed: TypeAlias = "FinalStates | ProductProgram"
+Executed: TypeAlias = "FinalStates | product_sources.ProductProgram"
 """A program's final states, or those of its independent parts."""
 
 
@@ -257,10 +232,10 @@ class Subject(Record, frozen=False):
     source: ProbabilitySource  # distributions of single inputs
     # How many there are, infinitely many of a set counted as 1; None if they are too many to count.
     pairs: int | None
-    details: Callable[[], PairDetails]  # answers about single pairs, for whoever asks
+    details: Callable[[], pair_details.PairDetails]  # answers about single pairs, for whoever asks
     engine: Callable[[], str]  # what computed, in words; they grow
     # All pairs at once; None where they are gone through (`listed`).
-    together: Together | None = None
+    together: maximum.Together | None = None
     # Final states, and probabilities in bulk, where pairs are gone through; else None.
     listed: tuple[FinalStates, OutputProbabilities] | None = None
     # What decides single pairs of a claim; None if nothing does, or nothing is claimed.
@@ -307,7 +282,7 @@ def open_subject(
     options = setting.options
     source = open_probabilities(executed, eps, options)
 
-    def details() -> PairDetails:
+    def details() -> pair_details.PairDetails:
         return pair_details.ListedDetails(source, executed.outputs)
 
     if has_real_inputs(executed.program):
@@ -325,7 +300,7 @@ def open_subject(
 
 
 def _open_product(
-    setting: Setting, product: ProductProgram, eps: Fraction, claim: Claim | None
+    setting: Setting, product: product_sources.ProductProgram, eps: Fraction, claim: Claim | None
 ) -> Subject:
     options, selection = setting.options, setting.selection
     total = count_selected(product.program, selection)

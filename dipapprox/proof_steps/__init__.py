@@ -6,9 +6,3 @@ here is believed. Read `machines` first.
 What cannot be written, or has no rules, raises `NoCertificate` with what is missing; what the
 kernel does not follow raises its `NotProved`, a limit that is reached `LimitReached`.
 """
-
-from dipapprox.deferred import late_modules
-
-__getattr__ = late_modules(
-    __name__, "automata", "composed_ends", "ends", "liveness", "rounds", "services", "throughout"
-)

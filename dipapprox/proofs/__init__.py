@@ -7,7 +7,3 @@ bounds; `budget_answer` is what all answers are.
 Of what no theorem here speaks, `NotReal` says why; a text or file that is wrong is a `UserError`.
 Ends that have nothing in common raise `Contradiction`.
 """
-
-from dipapprox.deferred import late_modules
-
-__getattr__ = late_modules(__name__, "budget_verdict", "real_bounds", "replayed")

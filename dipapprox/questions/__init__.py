@@ -6,7 +6,3 @@ In: words, keywords or keys of a spec. Out: questions with exact arguments, and 
 What is wrong with an argument, a text or a file is a `UserError` that names it, in a text with its
 place a `SourceError`.
 """
-
-from dipapprox.deferred import late_modules
-
-__getattr__ = late_modules(__name__, "certifying", "decide", "probability", "worst_pair")

@@ -19,9 +19,9 @@ from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypedDict, TypeVar, Unpack, overload
 
+from dipapprox.arithmetic import enclosure as enclosures
 from dipapprox.bundled import bundled_programs
 from dipapprox.data_classes import replace
-from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError, did_you_mean, shorten
 from dipapprox.language import mechanism
 from dipapprox.language.checker import check
@@ -41,6 +41,7 @@ from dipapprox.language.parser import parse as parse_text
 from dipapprox.language.symbols import DELTA, needs_delta, with_delta
 from dipapprox.limits import limited
 from dipapprox.privacy import probabilities as distributions
+from dipapprox.privacy.decisions import decision
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.run import Options
 from dipapprox.privacy.verdict import Answer, Verdict
@@ -50,13 +51,9 @@ from dipapprox.questions import probability as probabilities
 from dipapprox.questions.kinds import Row
 from dipapprox.questions.question import read_keywords
 from dipapprox.questions.verify import Verify
+from dipapprox.semantics import real_inputs
 
 if TYPE_CHECKING:
-    from dipapprox.arithmetic.enclosure import NotEnclosed
-    from dipapprox.privacy.decisions.decision import Decision
-    from dipapprox.privacy.probabilities import OutputDistribution, PairDistributions
-    from dipapprox.semantics import real_inputs
-
     AnyProgram: TypeAlias = Program | OpenProgram | mechanism.Mechanism[..., Any]
 
     class _Claim(TypedDict, total=False):
@@ -64,7 +61,6 @@ if TYPE_CHECKING:
         pairs: Pairs
         options: Options | None
 else:
-    real_inputs = Deferred("dipapprox.semantics.real_inputs")
     AnyProgram = Program
 
 Number = int | Fraction | Decimal | str  # an exact number: "0.1", "1/10", Fraction(1, 10)
@@ -267,7 +263,7 @@ def probability(
     relative_width: Number | None = None,
     where: str = "",
     options: Options | None = None,
-) -> OutputDistribution:
+) -> distributions.OutputDistribution:
     """Enclose the probability of every output for one input; what is wider has a `reason`.
 
     Args:
@@ -298,7 +294,7 @@ def decide(
     width: Number = "1e-9",
     pairs: Pairs = "all",
     options: Options | None = None,
-) -> Decision:
+) -> decision.Decision:
     """Decide (budget * eps, delta)-privacy for every eps > 0 of an interval, by default for all.
 
     Args:
@@ -323,7 +319,7 @@ def decide(
 @explained("pair_distributions(program, eps=1, input=(0, 1), adjacent=(1, 1))")
 def pair_distributions(
     program: AnyProgram, *, eps: Number, input: Row, adjacent: Row, options: Options | None = None
-) -> PairDistributions | NotEnclosed:
+) -> distributions.PairDistributions | enclosures.NotEnclosed:
     """Enclose the output distributions of two inputs; `to_pld` hands them to dp_accounting.
 
     Raises:

@@ -62,7 +62,6 @@ from dipapprox.questions.question import (
 from dipapprox.questions.verify import PAIRS_HELP, budgets_of, prefers_budgets
 
 if TYPE_CHECKING:
-    from dipapprox.privacy.profiles.calibration import Calibration
 
     class _About(TypedDict, total=False):
         pairs: GivenPairs
@@ -218,7 +217,7 @@ class Calibrate(Record, Question):
     @limited_by_options
     def answer(
         self, program: Program, options: Options, progress: Progress = silent
-    ) -> Calibration:
+    ) -> calibration.Calibration:
         setting = Setting(program, self.pairs.select(program), options, progress)
         if options.proved and program.rounding is not None:
             raise UserError("'proved': the kernel has no rules for irrational scales")
@@ -375,7 +374,7 @@ def calibrate(
     width: Number = "1e-6",
     pairs: GivenPairs = "all",
     options: Options | None = None,
-) -> Calibration:
+) -> calibration.Calibration:
     """Find a program's eps at which (eps_prv, delta) is certified, and a slightly larger one at
     which it is refuted.
 

@@ -17,7 +17,7 @@ from functools import cache, wraps
 from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
 
 from dipapprox.data_classes import field, metadata_of, replace
-from dipapprox.integrals import Strategy
+from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits, Progress, limited, silent
 from dipapprox.numerics.kinds import Tier

@@ -5,39 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from dipapprox.data_classes import Record
-from dipapprox.deferred import Deferred
 from dipapprox.language import formula as formulas
 from dipapprox.language.ast import Name, Number
 from dipapprox.language.core import Program
 from dipapprox.limits import Progress, silent
 from dipapprox.pairs.adjacency import are_very_many
 from dipapprox.privacy import verifier
+from dipapprox.privacy.decisions import decision as decisions
+from dipapprox.privacy.intervals import formula_verifier
+from dipapprox.privacy.intervals import verdict as claims
+from dipapprox.privacy.intervals import verifier as interval_verifier
 from dipapprox.privacy.run import Options, Setting
 from dipapprox.privacy.verdict import Answer, Claim, Verdict
+from dipapprox.proof_steps import throughout as proving_throughout
+from dipapprox.proof_steps import verdicts as proving
+from dipapprox.proofs import budget_verdict, real_bounds
 from dipapprox.questions import kinds
 from dipapprox.questions.kinds import Pairs, Written
 from dipapprox.questions.question import PROVED, WHOLE, Question, argument, limited_by_options
-
-if TYPE_CHECKING:
-    from dipapprox.privacy.decisions.decision import Decision
-    from dipapprox.privacy.intervals import formula_verifier
-    from dipapprox.privacy.intervals import verdict as claims
-    from dipapprox.privacy.intervals import verifier as interval_verifier
-    from dipapprox.privacy.intervals.verdict import IntervalVerdict
-    from dipapprox.proof_steps import throughout as proving_throughout
-    from dipapprox.proof_steps import verdicts as proving
-    from dipapprox.proofs import budget_verdict, real_bounds
-else:
-    budget_verdict = Deferred("dipapprox.proofs.budget_verdict")
-    claims = Deferred("dipapprox.privacy.intervals.verdict")
-    formula_verifier = Deferred("dipapprox.privacy.intervals.formula_verifier")
-    interval_verifier = Deferred("dipapprox.privacy.intervals.verifier")
-    proving = Deferred("dipapprox.proof_steps.verdicts")
-    proving_throughout = Deferred("dipapprox.proof_steps.throughout")
-    real_bounds = Deferred("dipapprox.proofs.real_bounds")
 
 PAIRS_HELP = (
     'all (default), single (the pair 0…0, 0…01), "0,0~0,1;…" (both orders), '
@@ -87,7 +75,7 @@ class Verify(Record, Question):
     @limited_by_options
     def answer(
         self, program: Program, options: Options, progress: Progress = silent
-    ) -> Verdict | IntervalVerdict:
+    ) -> Verdict | claims.IntervalVerdict:
         setting = Setting(program, self.pairs.select(program), options, progress)
         found = self._found(setting)
         if not options.proved:
@@ -96,7 +84,7 @@ class Verify(Record, Question):
             return proving.proved(setting, found)
         return proving_throughout.proved_throughout(setting, found)
 
-    def _found(self, setting: Setting) -> Verdict | IntervalVerdict:
+    def _found(self, setting: Setting) -> Verdict | claims.IntervalVerdict:
         """Ask who may decide it while it is open: a budget, pairs or parts, a budget, some bounds.
 
         A budget comes first where it is found sooner: for all ε of an interval it takes
@@ -138,7 +126,7 @@ class Verify(Record, Question):
         return claims.FormulaClaim(eps_prv.formula, delta.formula, eps_prv.text, delta.text)
 
 
-def is_open(found: Verdict | IntervalVerdict | Decision | None) -> bool:
+def is_open(found: Verdict | claims.IntervalVerdict | decisions.Decision | None) -> bool:
     """Whether methods may still add to an answer: it is Unknown, by no wish of the user."""
     return found is None or (found.answer is Answer.UNKNOWN and not found.interrupted)
 

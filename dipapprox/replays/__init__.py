@@ -7,7 +7,3 @@ machine a text means.
 A text that is not that of a program, and an answer without a proof, are a `UserError`; so are files
 that are malformed, which the readers of fields tell by the kernel's `BadProof`.
 """
-
-from dipapprox.deferred import late_modules
-
-__getattr__ = late_modules(__name__, "budgets", "files", "pipelines", "words")

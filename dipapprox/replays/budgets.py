@@ -17,9 +17,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dipapprox.deferred import Deferred
+from dipapprox.automata import model as automata_model
 from dipapprox.errors import NoCertificate, UserError
 from dipapprox.kernel.errors import BadProof
 from dipapprox.kernel.reading import as_list, as_name, as_record, as_word
@@ -29,12 +29,6 @@ from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import DIPA, DPG, parse_program
 from dipapprox.language.services import Service, elaborate_service
 from dipapprox.proof_steps import automata, rounds, services
-
-if TYPE_CHECKING:
-    from dipapprox.automata import model as automata_model
-    from dipapprox.automata.model import Automaton
-else:
-    automata_model = Deferred("dipapprox.automata.model")
 
 
 def differences(content: Mapping[str, Any], parameters: Mapping[str, Fraction]) -> list[str]:
@@ -62,7 +56,7 @@ def differences(content: Mapping[str, Any], parameters: Mapping[str, Fraction]) 
 
 def meant(
     about: object, program: Mapping[str, str], parameters: Mapping[str, Fraction], claim: Any
-) -> tuple[Program | Automaton | Service, Iterable[Any], str]:
+) -> tuple[Program | automata_model.Automaton | Service, Iterable[Any], str]:
     """Read a text again; return that, the machines that it may mean, and their scope."""
     text, name = program["text"], program["name"]
     if isinstance(about, dict) and "seen by" in about:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from dipapprox import version
 from dipapprox.data_classes import replace
@@ -24,8 +24,11 @@ from dipapprox.language.core import Program
 from dipapprox.language.domains import Widening, domain_text
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import Source, parse_program
+from dipapprox.privacy.compositions import pipeline as pipelines
 from dipapprox.privacy.compositions.pipeline import ProgramAt
+from dipapprox.privacy.decisions import decision as decisions
 from dipapprox.privacy.description import Certificate, ProgramText
+from dipapprox.privacy.intervals import verdict as claims
 from dipapprox.privacy.run import Options, Setting
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import Answer, Verdict
@@ -33,12 +36,7 @@ from dipapprox.proof_steps import composed_ends, throughout
 from dipapprox.proof_steps.verdicts import WrittenProof, goal_of, replayed
 from dipapprox.replays.result import FORMAT, PIPELINE_FORMAT, VERSION, digest, text_fields
 
-if TYPE_CHECKING:
-    from dipapprox.privacy.compositions.pipeline import ComposedAnswer
-    from dipapprox.privacy.decisions.decision import Decision
-    from dipapprox.privacy.intervals.verdict import IntervalVerdict
-
-Found = TypeVar("Found", bound="Verdict | IntervalVerdict | Decision")
+Found = TypeVar("Found", bound="Verdict | claims.IntervalVerdict | decisions.Decision")
 
 
 def with_proof(setting: Setting, found: Found) -> Found:
@@ -59,7 +57,9 @@ def with_proof(setting: Setting, found: Found) -> Found:
 
 
 def certify_answer(
-    setting: Setting, source: ProgramText | Source, found: Verdict | IntervalVerdict | Decision
+    setting: Setting,
+    source: ProgramText | Source,
+    found: Verdict | claims.IntervalVerdict | decisions.Decision,
 ) -> Certificate:
     """Record an answer: its proof, which the kernel replays first if it has not."""
     described = program_fields(setting.program, source)
@@ -69,7 +69,7 @@ def certify_answer(
     return recorded_proof(described, scope, found.answer, own.proof, found.engine)
 
 
-def certify_composition(answer: ComposedAnswer, options: Options) -> Certificate:
+def certify_composition(answer: pipelines.ComposedAnswer, options: Options) -> Certificate:
     """Record an answer about a pipeline, and its proofs, which the kernel replays first."""
     answer = composed_ends.with_proofs(answer, options)
     programs: list[object] = []

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import Any, assert_never
 
-from dipapprox.deferred import Deferred
+from dipapprox.kernel import mechanisms
 from dipapprox.kernel.judgements import (
     Budgets,
     Change,
@@ -21,13 +21,6 @@ from dipapprox.kernel.judgements import (
 from dipapprox.kernel.machine import Machine, Value
 from dipapprox.kernel.signs import Epsilons
 from dipapprox.privacy.description import count
-
-if TYPE_CHECKING:
-    from dipapprox.kernel import rounds, services
-    from dipapprox.kernel.mechanisms import Mechanism
-else:
-    rounds = Deferred("dipapprox.kernel.rounds")
-    services = Deferred("dipapprox.kernel.services")
 
 
 def words_of(said: Judgement) -> str:
@@ -108,7 +101,7 @@ def _change(said: Change) -> str:
     return " ".join(found)
 
 
-def _name(what: Machine | Mechanism) -> str:
+def _name(what: Machine | mechanisms.Mechanism) -> str:
     if not isinstance(what, Machine):
         return f"{what.name} {what.values}"
     names = [name for name, _ in (*what.inputs, *what.outputs)] + list(what.reals)

@@ -17,16 +17,15 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, TypeVar, assert_never
+from typing import TypeVar, assert_never
 
 from dipapprox.cache import Cache
-from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant, LimitReached, SourceError
 from dipapprox.language import core, domains
 from dipapprox.language.cells import statements_in, use_of
 from dipapprox.limits import check_limits, current
 from dipapprox.linear.form import LinearForm
-from dipapprox.semantics import splitting, statements
+from dipapprox.semantics import chains, splitting, statements, turns
 from dipapprox.semantics.evaluation import NeedsValue, PathFault, evaluate
 from dipapprox.semantics.path_ends import final_states, finish, join_states, refuse
 from dipapprox.semantics.run import (
@@ -42,13 +41,6 @@ from dipapprox.semantics.run import (
 from dipapprox.semantics.splitting import decide
 from dipapprox.semantics.state import Extreme, FinalStates, refusal_of_reals
 from dipapprox.source import Diagnostic
-
-if TYPE_CHECKING:
-    from dipapprox.semantics import chains, turns
-else:
-    chains = Deferred("dipapprox.semantics.chains")
-    turns = Deferred("dipapprox.semantics.turns")
-
 
 L = TypeVar("L", core.Assign, core.Draw, core.Choose)
 

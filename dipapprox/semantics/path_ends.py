@@ -21,15 +21,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import reduce
 from operator import xor
-from typing import TYPE_CHECKING
 
-from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language import core
 from dipapprox.language.cells import assigned
 from dipapprox.limits import check_limits, check_states
 from dipapprox.linear.form import LinearForm
 from dipapprox.linear.half_spaces import has_interior
+from dipapprox.semantics import merging, spent_samples
 from dipapprox.semantics.evaluation import Knowledge, PathFault
 from dipapprox.semantics.order import cone_of, cones_of
 from dipapprox.semantics.outcomes import ALWAYS
@@ -44,12 +43,6 @@ from dipapprox.semantics.state import (
     guards_of,
 )
 from dipapprox.source import Diagnostic, Span
-
-if TYPE_CHECKING:
-    from dipapprox.semantics import merging, spent_samples
-else:
-    merging = Deferred("dipapprox.semantics.merging")
-    spent_samples = Deferred("dipapprox.semantics.spent_samples")
 
 
 def join_states(

@@ -28,7 +28,7 @@ from dipapprox.experiments.sweep.ledger import FinishedCase, RecordedAnswer, rea
 from dipapprox.experiments.sweep.spec import cases_of, read_spec, record
 from dipapprox.experiments.sweep.summary import groups_of
 from dipapprox.experiments.sweep.sweep import run_case
-from dipapprox.integrals import Strategy
+from dipapprox.integrals.strategy import Strategy
 from dipapprox.kernel.errors import BadProof
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import load, read_source

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from dipapprox import LimitReached, Limits
 from dipapprox.events.event import Event
-from dipapprox.integrals import Strategy
 from dipapprox.integrals import integral as plans
 from dipapprox.integrals.integral import Add, Integral, Level, Multiply, Plan, nesting
 from dipapprox.integrals.optimizer import build_integrals, plan
+from dipapprox.integrals.strategy import Strategy
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import EXPONENTIAL, GAUSSIAN, REFLECTED_EXPONENTIAL
 from dipapprox.limits import limited

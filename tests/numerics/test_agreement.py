@@ -15,7 +15,7 @@ from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Connected, Event
 from dipapprox.events.reduce import connected_parts
 from dipapprox.exact.methods import Exact, LaplaceForms
-from dipapprox.integrals import Strategy
+from dipapprox.integrals.strategy import Strategy
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import EXPONENTIAL, GAUSSIAN, LAPLACE, REFLECTED_EXPONENTIAL
 from dipapprox.laws.family import Family

@@ -24,7 +24,7 @@ from dipapprox.arithmetic.legendre import legendre_rule
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.events.event import Event, Star
 from dipapprox.exponentials import ExponentialRatio
-from dipapprox.integrals import Strategy
+from dipapprox.integrals.strategy import Strategy
 from dipapprox.laws.distribution import Distribution, FiniteLaw, cutoff, mass_bound, tail_mass
 from dipapprox.laws.families import (
     DISCRETE_LAPLACE,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dipapprox import Enclosure, LimitReached, Limits, NotEnclosed
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.events.event import Connected, Event, Star
-from dipapprox.integrals import Strategy
+from dipapprox.integrals.strategy import Strategy
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import FAMILIES, GAUSSIAN
 from dipapprox.laws.family import Family

@@ -30,7 +30,7 @@ from dipapprox.events.event import Connected, Event, Mixture, Star, spelled_out
 from dipapprox.events.instantiate import Instantiator
 from dipapprox.events.reduce import reduce
 from dipapprox.exact.choices.circuits import chosen_probability
-from dipapprox.integrals import Strategy
+from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import Input, Value
 from dipapprox.language.load import load
 from dipapprox.laws.distribution import Distribution

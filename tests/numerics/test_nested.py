@@ -11,9 +11,9 @@ from dipapprox import LimitReached, Limits
 from dipapprox.arithmetic.boxes import Box
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.events.event import Event
-from dipapprox.integrals import Strategy
 from dipapprox.integrals.integral import Integral, Level, Multiply, Plan, parts
 from dipapprox.integrals.optimizer import plan
+from dipapprox.integrals.strategy import Strategy
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.laws.family import Family

@@ -21,7 +21,7 @@ from dipapprox import Answer, Claim, Enclosure, LimitReached, Limits, NotEnclose
 from dipapprox.arithmetic import rounding
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.symmetry import CellSymmetry
-from dipapprox.integrals import Strategy
+from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import Input
 from dipapprox.limits import limited, silent
 from dipapprox.numerics.nested.engine import Nested

@@ -11,19 +11,14 @@ import contextlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Self, TypeVar
+from typing import Annotated, Self, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
 
-from dipapprox.deferred import Deferred
 from dipapprox.errors import UserError, complaint
-
-if TYPE_CHECKING:
-    import fcntl
-else:  # who reads results needs no locks, and Windows has none
-    fcntl = Deferred("fcntl")
 
 FORMAT = 1  # of the lines; in the heading
 _NUMBER = r"^-?[0-9]+(/0*[1-9][0-9]*|(\.[0-9]+)?(e-?[0-9]{1,4})?)$|^inf$"
@@ -142,6 +137,7 @@ class Ledger:
         self.finished.update(str(record["case"]) for record in records)
 
     def _hold(self) -> None:
+        fcntl = import_module("fcntl")  # who reads results needs no locks, and Windows has none
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

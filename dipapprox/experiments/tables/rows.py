@@ -42,7 +42,7 @@ from dipapprox.experiments.tables.table import (
     TablePlan,
     printed_rows,
 )
-from dipapprox.integrals import Strategy
+from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import Program
 from dipapprox.language.dipa import parse_dipa
 from dipapprox.language.load import load

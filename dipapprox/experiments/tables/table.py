@@ -22,7 +22,7 @@ from msgspec import Struct, convert, field
 
 from dipapprox.bundled import TABLES
 from dipapprox.errors import UserError
-from dipapprox.integrals import Strategy
+from dipapprox.integrals.strategy import Strategy
 from dipapprox.privacy.run import Engine
 
 _PACKAGES = ("python-flint", "numpy", "igraph", "scipy")

@@ -17,7 +17,6 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from math import isfinite
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +25,8 @@ from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.legendre import Rule, legendre_rule
 from dipapprox.arithmetic.rounding import FLOOR, Array
 from dipapprox.data_classes import Record
-from dipapprox.deferred import Deferred
 from dipapprox.laws.distribution import Distribution
+from dipapprox.numerics.algebras import convolution as convolutions
 from dipapprox.numerics.algebras.grid import Grid
 from dipapprox.numerics.algebras.sampled import (
     FARTHEST,
@@ -38,11 +37,6 @@ from dipapprox.numerics.algebras.sampled import (
     multiply_each,
     restricted_laws,
 )
-
-if TYPE_CHECKING:
-    from dipapprox.numerics.algebras import convolution as convolutions
-else:
-    convolutions = Deferred("dipapprox.numerics.algebras.convolution")
 
 NODES = 20
 _BATCH = 2**17  # doubles that stay in the processor's cache

@@ -20,19 +20,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dipapprox import graphs
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed, better
-from dipapprox.deferred import Deferred
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.events.event import Connected, Event
 from dipapprox.laws.distribution import Distribution, cutoff_interval
 from dipapprox.limits import check_limits
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.algebras.grid import MAX_PANELS
+from dipapprox.numerics.elimination import sum_event as sums
 from dipapprox.numerics.elimination.grid_evaluator import (
     GridEvaluator,
     new_evaluator,
@@ -60,11 +59,6 @@ from dipapprox.numerics.elimination.refinement import (
 )
 from dipapprox.numerics.kinds import Tier, as_continuous
 from dipapprox.numerics.methods import Answers
-
-if TYPE_CHECKING:
-    from dipapprox.numerics.elimination import sum_event as sums
-else:
-    sums = Deferred("dipapprox.numerics.elimination.sum_event")
 
 _SHARED_PANELS = 256
 """Most panels of a grid that two events share which could have smaller ones; where only doubles are

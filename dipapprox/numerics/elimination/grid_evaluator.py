@@ -23,11 +23,11 @@ from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
 from dipapprox.arithmetic.rounding import Array
 from dipapprox.cache import Cache
 from dipapprox.data_classes import Record, field
-from dipapprox.deferred import Deferred
 from dipapprox.events.event import Connected, Event, Star, laws_of
 from dipapprox.events.reduce import is_plain
 from dipapprox.laws.distribution import Distribution, cutoff_interval, law_order
 from dipapprox.limits import check_limits
+from dipapprox.numerics.algebras import balls
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import build_grid, build_lattice
 from dipapprox.numerics.elimination.plan import Evaluation, FunctionTable, Terms, enclosed_sum
@@ -40,12 +40,6 @@ from dipapprox.numerics.elimination.refinement import (
     has_few_laws,
     is_small,
 )
-
-if TYPE_CHECKING:
-    from dipapprox.numerics.algebras import balls
-else:
-    balls = Deferred("dipapprox.numerics.algebras.balls")
-
 
 MEMORY = 2**28  # bytes that the functions of one evaluator may take, about
 

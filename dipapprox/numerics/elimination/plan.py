@@ -17,15 +17,13 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Generic, TypeVar, assert_never
+from typing import Generic, TypeVar, assert_never
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed, enclosing, sure
 from dipapprox.data_classes import Record
 from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import check_limits
-
-if TYPE_CHECKING:
-    from dipapprox.numerics.algebras.piecewise import FunctionAlgebra
+from dipapprox.numerics.algebras import piecewise
 
 
 class RestrictedDensity(Record):
@@ -166,7 +164,7 @@ V = TypeVar("V")
 class Evaluation(Generic[F, V]):
     """Functions of plans on one grid, each computed once; powers and totals are shared."""
 
-    def __init__(self, algebra: FunctionAlgebra[F, V], table: FunctionTable) -> None:
+    def __init__(self, algebra: piecewise.FunctionAlgebra[F, V], table: FunctionTable) -> None:
         self._algebra = algebra
         self._table = table
         self._known: dict[int, F] = {}

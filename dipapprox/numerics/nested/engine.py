@@ -56,9 +56,9 @@ from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, better,
 from dipapprox.arithmetic.precision import give_way, precision, to_ball, to_enclosure
 from dipapprox.data_classes import replace
 from dipapprox.events.event import Connected, spelled_out
-from dipapprox.integrals import Strategy
 from dipapprox.integrals.integral import Add, Integral, Level, Multiply, Plan, parts
 from dipapprox.integrals.optimizer import elimination_depth, plan
+from dipapprox.integrals.strategy import Strategy
 from dipapprox.laws.distribution import cutoff_interval
 from dipapprox.limits import check_limits
 from dipapprox.linear.form import LinearForm

@@ -3,7 +3,3 @@
 In: the output distributions of the parts. Out: the largest δ of all their combinations. Read
 `losses` first, then `layout` and `measures`.
 """
-
-from dipapprox.deferred import late_modules
-
-__getattr__ = late_modules(__name__, "layout")

@@ -3,7 +3,3 @@
 In: a program of the decidable class, a budget, δ as a function of ε. Out: a decision with the
 ranges of ε that violate it. Read `decider` first, then `search` and `decision`.
 """
-
-from dipapprox.deferred import late_modules
-
-__getattr__ = late_modules(__name__, "by_closed_forms", "decider")

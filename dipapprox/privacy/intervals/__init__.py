@@ -3,7 +3,3 @@
 In: a program, a claim with formulas in ε, an interval. Out: a verdict about all of it. Read
 `verifier` first, then `search`, `tables` and `published`.
 """
-
-from dipapprox.deferred import late_modules
-
-__getattr__ = late_modules(__name__, "published", "verifier")

@@ -3,7 +3,3 @@
 In: a program at one ε, a question. Out: certified numbers, curves and pictures of where pairs lie.
 Read `profile` first, then `curve` and `renyi`.
 """
-
-from dipapprox.deferred import late_modules
-
-__getattr__ = late_modules(__name__, "calibration", "curve", "renyi")

@@ -17,13 +17,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from fractions import Fraction
-from typing import TYPE_CHECKING, assert_never
+from typing import assert_never
 
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.extended import BY_ENCLOSURES, INFINITE, Extended, GivenBy
 from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.data_classes import replace
-from dipapprox.deferred import Deferred
 from dipapprox.errors import LimitReached, SourceError, UserError
 from dipapprox.limits import at_most, check_limits, silent
 from dipapprox.pairs.divergence import Factor, Growth, eps_prv_factor, precisions
@@ -51,16 +50,12 @@ from dipapprox.privacy.profiles.profile_result import (
     RenyiProfile,
     in_parts,
 )
+from dipapprox.privacy.published import guarantees as published_guarantees
 from dipapprox.privacy.rounded_scales import error_of, slack, widened, widened_witness
 from dipapprox.privacy.run import BY_BUDGET, Engine, Run, Setting, Witness, difference_of
 from dipapprox.privacy.subjects import Executed, executed_for, open_subject
 from dipapprox.semantics.state import FinalStates
 from dipapprox.source import Diagnostic
-
-if TYPE_CHECKING:
-    from dipapprox.privacy.published import guarantees as published_guarantees
-else:
-    published_guarantees = Deferred("dipapprox.privacy.published.guarantees")
 
 _IMPOSSIBLE = Extended(None, None, POSSIBLE)
 _WITNESS_BITS = 80
