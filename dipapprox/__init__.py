@@ -6,13 +6,8 @@ command line starts with what it needs. Read `questions` first for what can be a
 for what a program means, `privacy` for how a claim is proved, `kernel` for what a proof rests on.
 """
 
-import sys
 from importlib import import_module
 from pathlib import Path
-
-from dipapprox.deferred import LateImports
-
-sys.meta_path.insert(0, LateImports)
 
 _LINES = Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8").splitlines()
 _HOME_OF = {name: home for _, home, _, name, _, _ in map(str.split, _LINES)}
@@ -25,6 +20,7 @@ def __getattr__(name: str) -> object:
     """Load a public name (PEP 562)."""
     if name not in _HOME_OF:
         raise AttributeError(f"module 'dipapprox' has no attribute {name!r}")
+    import_module("dipapprox.deferred")
     found: object = getattr(import_module(_HOME_OF[name]), name)
     globals()[name] = found
     return found

@@ -26,6 +26,7 @@ def main() -> None:
     """
     signal.signal(signal.SIGINT, _end)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    import_module("dipapprox.deferred")
     with import_module("dipapprox.limits").rare_collections():
         app = import_module("dipapprox.cli.app")
         try:

@@ -4,11 +4,14 @@
     exact.Exact()                                       loads it, if nobody has
     from dipapprox.exact.methods import Exact           loads it at once
 
-A folder is no more than its modules: what its `__init__.py` says is for people.
+So it is once this module is loaded: the command line and the public names see to that. Without it,
+as for the kernel alone, all is loaded at once. A folder is no more than its modules: what its
+`__init__.py` says is for people.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from threading import RLock
@@ -72,3 +75,6 @@ class LateImports(SourceFileLoader):
 
     def load(self, module: ModuleType) -> None:
         super().exec_module(module)
+
+
+sys.meta_path.insert(0, LateImports)

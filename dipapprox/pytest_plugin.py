@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+import dipapprox.deferred  # noqa: F401 -- who has no programs does not wait for the rest
 from dipapprox.errors import UserError
 from dipapprox.privacy import run as options
 from dipapprox.questions import claims

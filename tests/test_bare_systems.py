@@ -45,6 +45,7 @@ for module, names in ((os, attributes["os"]), (signal, attributes["signal"])):
     for name in names:
         delattr(module, name)
 
+import dipapprox.deferred
 from dipapprox.cli.app import main
 
 for words in commands:

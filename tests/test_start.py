@@ -32,6 +32,7 @@ print(*[name for name, module in sys.modules.items() if type(module) is not Unlo
 
 _ASKED = """
 import sys
+import dipapprox.deferred
 from dipapprox.cli.app import main
 status = max(main(command.split("\t")) for command in sys.argv[1:])
 """
@@ -148,7 +149,7 @@ def test_what_is_said_of_all_commands_loads_none(words) -> None:
 
 def test_a_module_is_loaded_when_something_in_it_is_used() -> None:
     code = """
-import sys
+import dipapprox.deferred
 from dipapprox.services import families
 print(type(families).__name__, families.Families.__name__, type(families).__name__)
 """
@@ -176,6 +177,7 @@ def test_threads_wait_for_a_module_that_is_being_loaded() -> None:
 
 def test_a_module_can_be_changed_before_it_is_loaded() -> None:
     code = """
+import dipapprox.deferred
 from dipapprox.services import families
 families._LARGEST = 7
 print(families._LARGEST, families.Families.__name__)
@@ -207,6 +209,7 @@ def note(frame, event, _):
 
 
 sys.setprofile(note)
+import dipapprox.deferred
 from dipapprox.cli.app import main
 
 out, sys.stdout = sys.stdout, io.StringIO()
