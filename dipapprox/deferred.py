@@ -77,4 +77,4 @@ class LateImports(SourceFileLoader):
         super().exec_module(module)
 
 
-sys.meta_path.insert(0, LateImports)
+sys.meta_path.insert(sys.meta_path.index(PathFinder), LateImports)

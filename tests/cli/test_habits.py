@@ -21,6 +21,7 @@ import yaml
 
 from dipapprox import Outcome, check
 from dipapprox.cli import app, command, output
+from dipapprox.cli import report as reports
 from dipapprox.cli.output import reporting
 from dipapprox.experiments.sweep.spec import Case, CaseLimits
 from dipapprox.experiments.sweep.sweep import run_case
@@ -117,7 +118,7 @@ def test_a_bar_for_long_runs_on_terminals(terminal, patience, shown, monkeypatch
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
     monkeypatch.setattr(output, "_PATIENCE", patience)
     monkeypatch.setattr(output, "_INTERVAL", 0.0)
-    monkeypatch.setattr(output, "ProgressBar", lambda unit: Bar(found))
+    monkeypatch.setattr(reports, "ProgressBar", lambda unit: Bar(found))
     with reporting("pairs") as report:
         report(1, None)
         report(2, 3)

@@ -32,6 +32,7 @@ sys.meta_path.insert(0, Finder())
 """
 
 _TWICE = """
+import dipapprox.deferred
 import dipapprox.cli.app
 
 def fail(*_):
@@ -215,7 +216,7 @@ def test_every_command_that_computes_has_a_time_limit(command, capsys) -> None:
 
 
 def test_reading_a_program_is_watched(monkeypatch, capsys) -> None:
-    monkeypatch.setattr("dipapprox.cli.asking.read_source", busy)
+    monkeypatch.setattr("dipapprox.language.load.read_source", busy)
     status, out = run("explain", PROGRAM, "--timeout", "0.5")
     assert (status, out) == (3, "")
     assert capsys.readouterr().err == "unknown: time limit: 0.5 s\n"

@@ -47,7 +47,8 @@ from dipapprox.language.functions.symbols import refusal, running_as
 from dipapprox.language.functions.words import of_unknown
 from dipapprox.source import SourceFile
 
-_FILLED = (expressions, statements)  # the modules that fill the tables of `machine`
+_FILLED = [each.__doc__ for each in (expressions, library, objects, statements)]
+"""Looked at, and so loaded: the modules that fill the tables of `machine`."""
 
 
 class Files:
