@@ -6,6 +6,7 @@ first(S) - growth second(S) is large:
     Gaussian numbers    a half-space, which attains the divergence: the logarithm of the quotient of
                         densities is Σ c_k y_k, c_k = (m_k - m'_k) / σ_k², plus a constant
     others              a box: of every number the best set at a share of the factor
+    sums of products    the best set of one number, the others anywhere
 
 Which set it is, doubles may choose; its masses are proved.
 """
@@ -69,7 +70,13 @@ def explicit_set(
         best: Whether only sets are wanted that attain the divergence, nearly.
     """
     factors = factored(first, second)
-    if isinstance(factors, Mixed) or len(factors.pairs) < 2:
+    if isinstance(factors, Mixed):
+        if best:
+            return None
+        alone = measures.alone(first, second, factors, growth, bits)
+        where = alone.intervals and ((((alone.coordinate, Fraction(1)),), alone.intervals),)
+        return ExplicitSet(where, alone.first, alone.second) if where else None
+    if len(factors.pairs) < 2:
         return None
     stripped, events = without_events(factors)
     shared = sure(measures.mass(factors.common, bits + 8))

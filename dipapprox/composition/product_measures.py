@@ -6,7 +6,7 @@ In: two sums of parts, each with the same number of published numbers, and a fac
     one number differs              its divergence, times the mass of all others (`coordinates`)
     one number, noise is shifted    the closed form (`shifted_noise`)
     Gaussian noise only             N(m, 1) against N(0, 1), m the norm of the shifts in deviations
-    no products, but sums of them   bounds
+    no products, but sums of them   cells of the plane (`plane`) for two numbers; else bounds
     anything else                   losses add up (`pair_products`)
 
 Gaussian factors. A Gaussian pair with shift m_k, in deviations, has on k coordinates the ratio of
@@ -42,6 +42,7 @@ from dipapprox.composition.laplace_products import laplace_product
 from dipapprox.composition.mechanisms import Gaussian, Laplace, Mechanism
 from dipapprox.composition.noise_sums import summed_divergence
 from dipapprox.composition.pair_products import LineLosses, LinePair, Outcomes, PairProducts
+from dipapprox.composition.plane import PlaneCells
 from dipapprox.composition.products import RepeatedRun
 from dipapprox.composition.shifted_noise import (
     PublishedNoise,
@@ -61,7 +62,7 @@ from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick, Split
 
 _ACCURATE = 60  # bits of accuracy beyond which no composition goes
 _ACCURATE_CELLS = 54  # the same where lines are cut into cells
-_ACCURATE_TERMS = 20  # the same for the terms of sums of products: these add up to bounds only
+_ACCURATE_TERMS = 20  # the same for sums of products
 _GUARD_BITS = 8
 _FAR = 2**64  # panels reach so far; larger factors are left to closed forms alone
 _BUDGET_BITS = 32  # more of a budget than of its divergence, whose slope is at most 1
@@ -82,7 +83,7 @@ class ProductMeasures:
     def __init__(self, method: Method, tier: Tier = Tier.AUTO) -> None:
         self.line = HockeyStick(method, tier)
         self.masses = self.line.masses
-        self._losses = LineLosses(self.line)
+        self._losses, self._plane = LineLosses(self.line), PlaneCells(self.line)
         self._sums: Cache[_Sum, Split | NotEnclosed] = Cache(_REMEMBERED)
         self._products: Cache[_Product, PairProducts] = Cache(_REMEMBERED)
 
@@ -112,11 +113,10 @@ class ProductMeasures:
         factors = factored(first, second)
         if isinstance(factors, Mixed):
             # Bounds of sums do not get narrower with more bits than these.
-            own = min(bits, _ACCURATE_TERMS)
-            mixed, key = factors, (tuple(first), tuple(second), growth, own)
-            return sure(
-                self._sums.find(key, lambda: self._mixed(first, second, mixed, growth, own))
-            )
+            own = min(bits // 2, _ACCURATE_TERMS)
+            mixed, near = factors, _rounded(growth, own + _GUARD_BITS)
+            key = tuple(first), tuple(second), near, own
+            return sure(self._sums.find(key, lambda: self._mixed(first, second, mixed, near, own)))
         shared = sure(self.mass(factors.common, bits + 2))
         if not factors.pairs:
             # The same measure twice: everything, or nothing.
@@ -172,23 +172,39 @@ class ProductMeasures:
         growth: Enclosure,
         bits: int,
     ) -> Split:
-        """Bound the divergence of sums of products; the set attains the lower end."""
+        """Bound the divergence of sums of products; a set attains the lower end if there is one."""
         shared = sure(self.mass(mixed.common, bits + 2))
         own, other = (
             [replace(p, marginals=tuple(p.marginals[k] for k in mixed.coordinates)) for p in side]
             for side in (first, second)
         )
-        most = _matched(own, other, partial(self.divergence, growth=growth, bits=bits)).upper
+        found: Enclosure | NotEnclosed = NotEnclosed("more than two numbers")
+        if len(mixed.coordinates) == 2:
+            found = self._plane.divergence(own, other, growth, bits)
+        if isinstance(found, Enclosure) and found.lower:
+            return replace(_UNTOLD, value=found * shared)
+        best = self.alone(first, second, mixed, growth, bits)
+        if isinstance(found, NotEnclosed):
+            found = _matched(own, other, partial(self.divergence, growth=growth, bits=bits))
+        least, most = best.value.lower, (found * shared).upper
+        return replace(best, value=Enclosure(least, max(most, least)))
+
+    def alone(
+        self,
+        first: Sequence[Part],
+        second: Sequence[Part],
+        mixed: Mixed,
+        growth: Enclosure,
+        bits: int,
+    ) -> Split:
+        """Return the set of one number, the others anywhere, that tells most."""
         told = []
-        for place, coordinate in enumerate(mixed.coordinates):
-            one, two = (_alone(side, place) for side in (own, other))
+        for coordinate in mixed.coordinates:
+            one, two = (_alone(side, coordinate) for side in (first, second))
             found = self.line.divergence(one, two, growth, bits)
             if isinstance(found, Split):
                 told.append(replace(found, coordinate=coordinate))
-        nothing = Split(_NOTHING, None, _NOTHING, _NOTHING)
-        best = max(told, key=lambda each: each.value.lower, default=nothing)
-        least = best.value.lower
-        return _beside(replace(best, value=Enclosure(least, max(most, least))), shared)
+        return max(told, key=lambda each: each.value.lower, default=_UNTOLD)
 
     @enclosing
     def mass(self, lines: Sequence[Line], bits: int) -> Enclosure:
@@ -338,6 +354,7 @@ def _beside(found: Split, mass: Enclosure) -> Split:
 
 _MOST_TERMS = 5  # terms are matched with each other in all ways; with more, only in their order
 _NOTHING = Enclosure.exact(0)
+_UNTOLD = Split(_NOTHING, None, UNIT, UNIT)
 
 
 def _matched(

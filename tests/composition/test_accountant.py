@@ -53,6 +53,7 @@ from dipapprox.laws.families import EXPONENTIAL, GAUSSIAN, LAPLACE, REFLECTED_EX
 from dipapprox.laws.family import Family
 from dipapprox.limits import limited
 from dipapprox.linear.form import LinearForm
+from dipapprox.numerics.real_outputs.coordinates import Mixed, factored
 from dipapprox.numerics.real_outputs.hockey_stick import Discretised, HockeyStick, Split
 from dipapprox.numerics.real_outputs.panel_polynomials import Cells
 from dipapprox.privacy.compositions.programs import hull
@@ -477,7 +478,7 @@ def mixed(mean: int) -> list[Part]:
 @pytest.mark.parametrize("budget", [F(1, 2)])
 def test_sums_of_products_are_bounded(budget) -> None:
     """Against a two-dimensional sum; the terms come in another order on the other side."""
-    found = value(mixed(0), mixed(1)[::-1], budget, 12)
+    found = value(mixed(0), mixed(1)[::-1], budget, 24)
     places = np.linspace(-20, 21, 1201)
     size = places[1] - places[0]
     densities = []
@@ -486,10 +487,13 @@ def test_sums_of_products_are_bounded(budget) -> None:
         densities.append(sum(np.outer(*each) for each in two) / 2)
     f, g = densities
     expected = float(np.maximum(f - exp(budget) * g, 0.0).sum() * size**2)
-    assert found.value.lower < expected < found.value.upper < 2 * expected
-    assert found.value.lower > expected / 2
-    # One number alone attains the lower end.
-    assert found.first.lower - F(exp(budget)) * found.second.upper > expected / 2
+    assert found.value.lower < expected < found.value.upper
+    assert found.value.width < F(1, 1000)
+    own, other = mixed(0), mixed(1)[::-1]
+    factors = factored(own, other)
+    assert isinstance(factors, Mixed)
+    alone = MEASURES.alone(own, other, factors, Enclosure.exact(F(exp(budget))), 12)
+    assert alone.first.lower - F(exp(budget)) * alone.second.upper > expected / 2
 
 
 @pytest.mark.parametrize("times", [2, 3, 9])

@@ -365,7 +365,7 @@ def test_masses_of_densities_are_those_of_events(noises, most) -> None:
     for mean in (0, 1):
         laws = [Distribution(f, F(0 if k else mean), F(b)) for k, (f, b) in enumerate(noises)]
         sides.append((Part((), (Marginal(Event(tuple(laws), guards), form),)),))
-    pair = line._pair(sides[0], sides[1])
+    pair = line._opened((sides[0], sides[1]))
     pair.signs(one, 30, Tier.AUTO)
     for intervals in [((None, F(-7, 3)), (F(1, 7), None)), ((F(-20), F(-1, 3)), (F(1, 3), F(9)))]:
         masses = pair.masses(intervals, one, 30, Tier.AUTO)

@@ -75,16 +75,15 @@ Weighted = Sequence[tuple[Enclosure, DensityPlan]]  # Σ weight · density
 
 
 class Densities(Record, eq=False):
-    """Two densities on one grid; see `open_densities`."""
+    """Densities on one grid; see `open_densities`."""
 
     _algebra: Float64Algebra | BallAlgebra
-    _first: Combination | BallFunction
-    _second: Combination | BallFunction
-    # For both, the mass they lack on the grid, at most; and what they have too much, where negative
+    _functions: Sequence[Any]  # combinations in doubles, or functions in balls
+    # For each, the mass it lacks on the grid, at most; and what it has too much, where negative
     # weights lack some: at most. Both count alike for signs, as what ∫ max(h, 0) may lose. Cells
     # are made nowhere negative where weights are: that may lack as much again.
-    lost: tuple[Fraction, Fraction]
-    gained: tuple[Fraction, Fraction]
+    lost: Sequence[Fraction]
+    gained: Sequence[Fraction]
 
     @enclosing
     def signs(self, growth: Enclosure, spare: Fraction) -> LineSigns:
@@ -94,18 +93,14 @@ class Densities(Record, eq=False):
         """
         # A few times as many leaves as panels are undecided at most, as a rule.
         own = spare / (4 * self._algebra.grid.panels)
-        negative = Enclosure(-growth.upper, -growth.lower)
+        weights = _ONE, Enclosure(-growth.upper, -growth.lower)
+        terms = list(zip(weights, self._functions, strict=True))
         if isinstance(self._algebra, Float64Algebra):
-            assert isinstance(self._first, Combination) and isinstance(self._second, Combination)
             if growth.upper > _LARGEST:
                 return sure(NotEnclosed("the factor is beyond the range of doubles"))
-            doubles = ((_ONE, self._first), (negative, self._second))
-            function = combination(doubles, self._algebra.rule, self._algebra.grid.panels)
+            function = combination(terms, self._algebra.rule, self._algebra.grid.panels)
             leaves = signs_in_doubles(function, self._algebra, max(float(own), 2.0**-900))
         else:
-            assert not isinstance(self._first, Combination)
-            assert not isinstance(self._second, Combination)
-            terms = ((_ONE, self._first), (negative, self._second))
             difference = combination_in_balls(terms, self._algebra)
             leaves = signs_in_balls(difference, self._algebra, own)
         found = collected(sure(leaves), self._algebra.grid)
@@ -115,59 +110,57 @@ class Densities(Record, eq=False):
     @enclosing
     def masses(self, intervals: Sequence[Interval]) -> tuple[Enclosure, Enclosure]:
         """Enclose both measures of disjoint intervals. Only in doubles."""
+        if not isinstance(self._algebra, Float64Algebra):
+            raise Missing(NotEnclosed("masses are added up in doubles only"))
         found = []
-        functions = self._first, self._second
-        for function, lost, more in zip(functions, self.lost, self.gained, strict=True):
-            if not isinstance(function, Combination):
-                raise Missing(NotEnclosed("masses are added up in doubles only"))
-            assert isinstance(self._algebra, Float64Algebra)
+        for function, lost, more in zip(self._functions, self.lost, self.gained, strict=True):
             own = sure(integral(function, self._algebra, intervals))
             found.append(Enclosure(own.lower - more, own.upper + lost))
         return found[0], found[1]
 
-    def cells(self, spread: float, negligible: float) -> Cells | NotEnclosed:
-        """Cut the grid into cells; see `cells_of`. Only in doubles."""
+    def cells(self, spread: float, negligible: float) -> list[Cells] | NotEnclosed:
+        """Cut the grid into cells of all but the last and that; see `cells_of`. Only in doubles."""
         if not isinstance(self._algebra, Float64Algebra):
             return NotEnclosed("cells are cut in doubles only")
-        assert isinstance(self._first, Combination) and isinstance(self._second, Combination)
-        return cells_of(self._first, self._second, self._algebra, spread, negligible)
+        *functions, base = self._functions
+        return cells_of(functions, base, self._algebra, spread, negligible)
 
 
 def open_densities(
-    first: Weighted, second: Weighted, kept: int, level: RefinementLevel, table: FunctionTable
+    sides: Sequence[Weighted], kept: int, level: RefinementLevel, table: FunctionTable
 ) -> Densities | NotEnclosed:
-    """Compute two densities, not both 0, on a grid.
+    """Compute densities, not all 0, on a grid.
 
     Args:
         kept: The grid keeps all but 2**(1 - kept) of every law and of every sum.
         table: The functions of all plans.
     """
-    required = reduce(or_, (plan.required for _, plan in (*first, *second)))
+    required = reduce(or_, (plan.required for side in sides for _, plan in side))
     algebra = open_algebra(required, kept, level, MAX_PANELS)
     if isinstance(algebra, NotEnclosed):
         return algebra
     lost = Fraction(2, 2**kept)
-    lacks, more = (
+    lacks, gained = (
         [
             sum((_size(w, sign) * plan.required.samples * lost for w, plan in side), _NONE)
-            for side in (first, second)
+            for side in sides
         ]
         for sign in (1, -1)
     )
     try:
         functions: Evaluation[Any, Any] = Evaluation(algebra, table)
-        sides: list[Combination | BallFunction] = []
-        for side in (first, second):
+        found: list[Combination | BallFunction] = []
+        for side in sides:
             terms = _weighted(functions, side)
             if isinstance(algebra, Float64Algebra):
                 terms = [(weight, Combination.of(each, algebra.rule)) for weight, each in terms]
-                sides.append(combination(terms, algebra.rule, algebra.grid.panels))
+                found.append(combination(terms, algebra.rule, algebra.grid.panels))
             else:
-                sides.append(combination_in_balls(terms, algebra))
-        own, other = (2 * less if much else less for less, much in zip(lacks, more, strict=True))
-        return Densities(algebra, sides[0], sides[1], (own, other), (more[0], more[1]))
+                found.append(combination_in_balls(terms, algebra))
     except ValueError as error:
         return NotEnclosed(str(error))
+    lost_here = [2 * less if more else less for less, more in zip(lacks, gained, strict=True)]
+    return Densities(algebra, found, lost_here, gained)
 
 
 def _size(weight: Enclosure, sign: int) -> Fraction:

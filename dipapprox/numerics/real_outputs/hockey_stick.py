@@ -50,7 +50,7 @@ from dipapprox.numerics.elimination.plan import FunctionTable
 from dipapprox.numerics.elimination.refinement import RefinementLevel, ball_levels, double_levels
 from dipapprox.numerics.kinds import Tier
 from dipapprox.numerics.methods import Method
-from dipapprox.numerics.real_outputs.coordinates import DensityPlan, density_plans, simplified
+from dipapprox.numerics.real_outputs.coordinates import DensityPlan, Line, density_plans, simplified
 from dipapprox.numerics.real_outputs.densities import (
     Densities,
     LineSigns,
@@ -117,7 +117,7 @@ class HockeyStick:
     def __init__(self, method: Method, tier: Tier = Tier.AUTO) -> None:
         self._tier = tier
         self.masses = IntervalMasses(method)
-        self._pairs: Cache[tuple[Sequence[Part], Sequence[Part]], _Pair] = Cache(_REMEMBERED)
+        self._measures: Cache[tuple[Line, ...], _Measures] = Cache(_REMEMBERED)
 
     @enclosing
     def divergence(
@@ -139,7 +139,7 @@ class HockeyStick:
         first, second = tuple(first), tuple(second)
         if growth.lower > _FAR and (found := self._far(first, second, growth, bits)) is not None:
             return found
-        pair = self._pair(first, second)
+        pair = self._opened((first, second))
         signs = sure(pair.signs(growth, bits, self._tier))
         intervals = positive_part(signs.first, [shortest(*gap) for gap in signs.gaps])
         if any(_takes_long(part.marginals[0]) for part in (*first, *second)):
@@ -170,13 +170,21 @@ class HockeyStick:
             negligible: A first measure of a cell that does not matter.
         """
         if first and second and first[0].marginals:
-            found = self._pair(tuple(first), tuple(second)).discretised(bits, spread, negligible)
-            return sure(found)
+            pair = self._opened((tuple(first), tuple(second)))
+            return sure(pair.discretised(bits, spread, negligible))[0]
         own, other = (sure(self.masses.of(side, bits)) for side in (first, second))
         return Discretised(one_cell(own, other), (_NONE, _NONE), (_NONE, _NONE))
 
-    def _pair(self, first: tuple[Part, ...], second: tuple[Part, ...]) -> _Pair:
-        return self._pairs.find((first, second), lambda: _Pair(first, second, self.masses))
+    def shares(
+        self, lines: Sequence[Line], bits: int, spread: float, negligible: float
+    ) -> list[Discretised] | NotEnclosed:
+        """Cut the line into cells, the same for some measures, of about one ratio of each to their
+        sum: the second measure of all that is returned. See `discretised`."""
+        total = tuple(chain.from_iterable(lines))
+        return self._opened((*lines, total)).discretised(bits, spread, negligible)
+
+    def _opened(self, lines: tuple[Line, ...]) -> _Measures:
+        return self._measures.find(lines, lambda: _Measures(lines, self.masses))
 
     def _far(
         self, first: tuple[Part, ...], second: tuple[Part, ...], growth: Enclosure, bits: int
@@ -229,16 +237,13 @@ def _split(
     return Split(Enclosure(lower, upper).positive(), intervals, above, below)
 
 
-class _Pair:
-    """Two measures, and what was computed of them."""
+class _Measures:
+    """Some measures, mostly two, and what was computed of them."""
 
-    def __init__(
-        self, first: Sequence[Part], second: Sequence[Part], masses: IntervalMasses
-    ) -> None:
-        self._parts = first, second
-        self._masses = masses
+    def __init__(self, lines: tuple[Line, ...], masses: IntervalMasses) -> None:
+        self._lines, self._masses = lines, masses
         self._table = FunctionTable()
-        self._plans: Cache[int, tuple[_Planned, _Planned] | NotEnclosed] = Cache(_REMEMBERED)
+        self._plans: Cache[int, list[_Planned] | NotEnclosed] = Cache(_REMEMBERED)
         self._densities: Cache[tuple[RefinementLevel, int], Densities | NotEnclosed] = Cache(
             _DENSITIES, lambda found: int(isinstance(found, Densities))
         )
@@ -292,31 +297,32 @@ class _Pair:
         return own, other
 
     @enclosing
-    def discretised(self, bits: int, spread: float, negligible: float) -> Discretised:
-        """See `HockeyStick.discretised`."""
+    def discretised(self, bits: int, spread: float, negligible: float) -> list[Discretised]:
+        """Cut cells of all measures but the last, and that; see `HockeyStick.discretised`."""
         kept = _kept(bits)
         plans = sure(self._plans.find(kept, lambda: self._planned(kept)))
         if not any(plans):
             return sure(NotEnclosed("what is published has no density"))
         densities = sure(self._opened(plans, kept, RefinementLevel(_FINENESS)))
         cells = sure(densities.cells(spread, negligible))
-        own, other = (
-            _error(side) + more for side, more in zip(plans, densities.gained, strict=True)
-        )
-        return Discretised(cells, densities.lost, (own, other))
+        errors = [_error(side) + more for side, more in zip(plans, densities.gained, strict=True)]
+        return [
+            Discretised(each, (lost, densities.lost[-1]), (error, errors[-1]))
+            for each, lost, error in zip(cells, densities.lost, errors, strict=False)
+        ]
 
     def _opened(
-        self, plans: tuple[_Planned, _Planned], kept: int, level: RefinementLevel
+        self, plans: Sequence[_Planned], kept: int, level: RefinementLevel
     ) -> Densities | NotEnclosed:
         return self._densities.find(
-            (level, kept), lambda: open_densities(*plans, kept, level, self._table)
+            (level, kept), lambda: open_densities(plans, kept, level, self._table)
         )
 
     @enclosing
-    def _planned(self, kept: int) -> tuple[_Planned, _Planned]:
-        sides: tuple[_Planned, _Planned] = ([], [])
-        for side, parts in zip(sides, self._parts, strict=True):
-            for part in parts:
+    def _planned(self, kept: int) -> list[_Planned]:
+        sides: list[_Planned] = [[] for _ in self._lines]
+        for side, line in zip(sides, self._lines, strict=True):
+            for part in line:
                 found = simplified(part.marginals[0])
                 if found is None:
                     continue

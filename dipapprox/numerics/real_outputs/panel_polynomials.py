@@ -221,43 +221,51 @@ def one_cell(first: Enclosure, second: Enclosure) -> Cells:
 
 
 def cells_of(
-    first: Combination,
-    second: Combination,
+    functions: Sequence[Combination],
+    base: Combination,
     algebra: Float64Algebra,
     spread: float,
     negligible: float,
-) -> Cells | NotEnclosed:
-    """Cut the panels into cells of about one ratio of f to g each, functions of the algebra.
+) -> list[Cells] | NotEnclosed:
+    """Cut the panels into cells of about one ratio of each function to a base, all of the algebra.
 
     Args:
         spread: By how much the ratios of one cell may differ, relatively, > 0 (best effort).
         negligible: A first measure of a cell that does not matter, > 0.
+
+    Returns:
+        The same cells for all functions, with the base as the second measure.
     """
-    own, other = PanelPolynomials.of(first, algebra), PanelPolynomials.of(second, algebra)
-    if not (own.is_finite and other.is_finite):
+    other = PanelPolynomials.of(base, algebra)
+    owns = [PanelPolynomials.of(each, algebra) for each in functions]
+    if not all(each.is_finite for each in (*owns, other)):
         return NotEnclosed(OVERFLOW)
-    found: list[tuple[Array, ...]] = []
+    found: list[list[Array]] = []
     count = 0
     for depth in range(_DEEPEST + 1):
         check_limits()
-        masses, others = _masses(own), _masses(other)
-        least, most, noise = _ratios(own, other)
-        with np.errstate(over="ignore", invalid="ignore"):
-            wide = most - least > spread * least
-            # Where rounding is all that is left, halves are no better.
-            open_ = wide & (masses[1] > negligible) & ~noise
+        columns = [*_masses(other)]
+        open_ = np.zeros(len(other.half), np.bool_)
+        for own in owns:
+            masses, (least, most, noise) = _masses(own), _ratios(own, other)
+            with np.errstate(over="ignore", invalid="ignore"):
+                wide = most - least > spread * least
+                # Where rounding is all that is left, halves are no better.
+                open_ |= wide & (masses[1] > negligible) & ~noise
+            columns += [*masses, least, most]
         if depth == _DEEPEST or count + len(open_) > MOST_CELLS:
             open_[:] = False
         done = ~open_
         count += int(done.sum())
-        found.append(tuple(each[done] for each in (*masses, *others, least, most)))
+        found.append([each[done] for each in columns])
         if done.all():
             break
-        own, other = own.halved(open_), other.halved(open_)
-    p, p_most, q, q_most, least, most = (np.concatenate(each) for each in zip(*found, strict=True))
-    if not (np.isfinite(p_most).all() and np.isfinite(q_most).all()):
+        other, *owns = (each.halved(open_) for each in (other, *owns))
+    q, q_most, *told = (np.concatenate(each) for each in zip(*found, strict=True))
+    if not all(np.isfinite(each).all() for each in (q_most, *told[1::4])):
         return NotEnclosed(OVERFLOW)
-    return Cells((p, p_most), (q, q_most), least, most)
+    rows = zip(*[iter(told)] * 4, strict=True)
+    return [Cells((p, p_most), (q, q_most), least, most) for p, p_most, least, most in rows]
 
 
 @np.errstate(over="ignore", invalid="ignore")

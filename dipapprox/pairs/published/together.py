@@ -33,6 +33,9 @@ _ARGUMENT = "densities in closed form exceed e^ε_prv times the other on a set o
 
 _FEW_BITS = 64  # enough to see that something is possible
 _LARGEST = Fraction(1_000)  # larger budgets are not compared
+_FAR, _NEAR = Fraction(2**64), Fraction(2**20)
+"""Factors at which what is left is hardly ever told from 0, and where it is told soon."""
+
 _SOME = Fraction(65, 64)  # A factor that no quotient is likely to be
 
 
@@ -249,6 +252,11 @@ class PublishedPairs(Together):
             return nothing, COUPLING
         if self._claimed is not None and self._is_nothing(terms, growth):
             return nothing, EXACTLY
+        if factor.lower > _FAR and self._pure and self._is_more(terms, growth):
+            # No enclosure is narrow enough to tell; what is left at less is a bound.
+            near = self.divergences.divergence(terms, Factor(_NEAR, _NEAR), COARSE_BITS)
+            most = near.upper if isinstance(near, Enclosure) else UNIT.upper
+            return Enclosure(nothing.lower, most), BY_ENCLOSURES[0]
         found = self.divergences.divergence(terms, factor, bits)
         certain = isinstance(found, Enclosure) and found.lower > 0
         if self._claimed is None and not certain and self._is_nothing(terms, growth):
@@ -263,6 +271,12 @@ class PublishedPairs(Together):
         if found:
             self.divergences.note(EXACT)
         return found
+
+    def _is_more(self, terms: Terms | NotEnclosed, growth: Growth | None) -> bool:
+        """Whether densities exceed a growth, of a pair whose noise is not just shifted."""
+        if growth is None or isinstance(terms, NotEnclosed) or shift_of(terms) is not None:
+            return False
+        return any(self._exceeds(sides, growth) is True for sides, _ in terms)
 
     def _exceeds(self, sides: MeasureSides, growth: Growth) -> bool | NotEnclosed:
         """Whether an outcome's measure exceeds the growth times the other, exactly."""
