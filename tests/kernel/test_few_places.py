@@ -139,8 +139,11 @@ def test_a_mass_below_a_unit_is_none_from_below() -> None:
     with precision(asked.bits):
         found = asked.below(lambda _: [(arb(1) / 33, arb(1) / 2), (arb(1) / 33, arb(0))])
         whole = asked.below(lambda _: [(arb(k) / 4, arb(k == 0)) for k in (0, 1, 2)])
+        apart = asked.below(lambda _: [(arb(1) / k, arb(k) / 8) for k in (2, 4)])
     assert (sum(found.masses), found.infinite) == (0, 0)
     assert (whole.masses, whole.others, whole.infinite) == ((0,), (0,), 24)
+    assert (apart.start, apart.masses) == (-2, (8, 0, 0, 0, 16)), "half a step from their losses"
+    assert apart.others is not None and not any(apart.others[1:-1])
 
 
 @pytest.mark.parametrize("side", [True, False], ids=["above", "below"])
@@ -148,6 +151,8 @@ def test_what_is_chosen_is_on_one_grid_and_one_side(side) -> None:
     given, source = Adaptive.of(grid(6), 3, side), random.Random(5)
     own = losses(source, side, 6)
     assert given.before([own])
+    # What is next to a place that is far away is looked at, too.
+    assert given.before([replace(own, start=-20, masses=(1,), others=None if side else (2,))])
     others = [losses(source, not side, 6), losses(source, side, 5), replace(own, step=1 + STEP)]
     for other in (*others, replace(own, offset=STEP)):
         refuses(BadProof, None, given.before, [own, other])
