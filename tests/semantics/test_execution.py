@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import assume, given, reject
+from hypothesis import assume, example, given, reject
 from hypothesis import strategies as st
 
 from dipapprox.bundled import BUNDLED
@@ -393,6 +393,7 @@ KNOWN = "if q[1] = 0 then exit end\nif q[2] = 0 then exit end\n"
 
 
 @given(texts("turns", 20), st.sampled_from(["", "out[4] <- 2\n", KNOWN]), st.booleans())
+@example("r <- Gauss(t, 1 / eps)\nif s > r then\nexit\nelse\nlast <- 1\nend", "", True)
 def test_random_turns(turn, before, ends) -> None:
     start = "x <- Gauss(0, 1)\ny <- Gauss(t, 1)\nr <- x\ns <- y\n" + ("last <- 1\n" if ends else "")
     program = read(f"{TURNS}{CLEARED}{before}{start}for i in 1..N do\n{turn}\nend", N=6)
