@@ -38,9 +38,8 @@ from operator import mul
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, Missing, NotEnclosed, enclosing, sure
 from dipapprox.cache import Cache
-from dipapprox.composition.laplace_products import laplace_product
 from dipapprox.composition.mechanisms import Gaussian, Laplace, Mechanism
-from dipapprox.composition.noise_sums import summed_divergence
+from dipapprox.composition.noise_sums import laplace_product, summed_divergence
 from dipapprox.composition.pair_products import LineLosses, LinePair, Outcomes, PairProducts
 from dipapprox.composition.plane import PlaneCells
 from dipapprox.composition.products import RepeatedRun

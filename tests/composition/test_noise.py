@@ -18,9 +18,9 @@ from dipapprox import Enclosure, LimitReached, Limits
 from dipapprox.arithmetic.precision import precision, to_ball
 from dipapprox.composition.accountant import Composition
 from dipapprox.composition.divergences import Divergences, Statement
-from dipapprox.composition.laplace_products import laplace_product
 from dipapprox.composition.mechanisms import ConcentratedStatement, Gaussian, RenyiStatement
 from dipapprox.composition.mechanisms import RenyiStatement as Renyi
+from dipapprox.composition.noise_sums import laplace_product
 from dipapprox.composition.products import RepeatedRun
 from dipapprox.composition.profile import Equal
 from dipapprox.composition.shifted_noise import ShiftedNoise
