@@ -23,8 +23,7 @@ that may have many pairs, none of which attains a profile (Rényi, zCDP, several
 one run has the worst after all others; these have some pair, and where they are several the
 interval stays wide.
 
-Gaussian mechanisms and nothing else are one shift of Gaussian noise together (`products`), attained
-and in closed form.
+What has one profile, as Gaussian mechanisms and nothing else have (`products`), needs no grid.
 """
 
 from __future__ import annotations
@@ -35,31 +34,24 @@ from math import ceil
 
 from flint import arb
 
-from dipapprox.arithmetic.enclosure import Enclosure
-from dipapprox.arithmetic.extended import (
-    CLOSED_FORM,
-    Extended,
-    are_finite,
-    gain,
-    greatest_of,
-    matters,
-)
+from dipapprox.arithmetic.extended import Extended, are_finite, gain, greatest_of, matters
 from dipapprox.arithmetic.precision import precision
+from dipapprox.composition.adaptive import AdaptiveProfile
 from dipapprox.composition.catalogue import is_symmetric, profile_of
 from dipapprox.composition.grid import COARSEST, GridStep, first_step, have_lattices, refined
 from dipapprox.composition.losses import BoundSide, GridLosses, deltas, least_epsilon
-from dipapprox.composition.mechanisms import Gaussian
-from dipapprox.composition.powers import LossGrid, bits_of, product, share_of
+from dipapprox.composition.powers import LossGrid, product, share_of
 from dipapprox.composition.products import (
     RepeatedRun,
     are_attained,
+    counts_of,
     factors_of,
     has_range,
     pieces_of,
     resolution_of,
+    working_bits,
 )
 from dipapprox.composition.profile import BallProfile, deltas_of, epsilon_of
-from dipapprox.composition.shifted_noise import ShiftedNoise, gaussian_shift
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import INTERRUPTED, EarlyEnd, UserError
 from dipapprox.limits import Progress, silent
@@ -86,7 +78,6 @@ _NO_GAIN = f"{STUCK} on finer grids"
 COST, GRID, PROFILE = "what the runs cost", "losses on a grid", "profile of one run"
 """What is bounded, and by which methods."""
 
-_CLOSED_BITS = 64
 _MOST_OF_GRID = 200
 """Of an interval that no grid makes narrower, what one costs is no more than this part."""
 
@@ -131,16 +122,6 @@ class Composition(Record):
         """How many runs there are in all."""
         return sum(run.times for run in self.runs)
 
-    @property
-    def _only_noise(self) -> ShiftedNoise | None:
-        """The shift that Gaussian mechanisms are together; None if there are others."""
-        square = Fraction(0)
-        for run in self.runs:
-            if not isinstance(run.mechanism, Gaussian):
-                return None
-            square += run.times * run.mechanism.shift
-        return gaussian_shift(square)
-
     def epsilon(
         self, delta: Fraction, width: Fraction, progress: Progress = silent
     ) -> CompositionAnswer:
@@ -176,16 +157,11 @@ class Composition(Record):
     def _found(self, asked: _Question, progress: Progress) -> CompositionAnswer:
         if asked.width <= 0:
             raise UserError(f"width must be > 0, got {asked.width}")
-        noise = self._only_noise
-        if noise is None:
-            found = _Search(self, asked, progress, asked.start).run()
-            if found.reason in (_NO_GAIN, _NO_PAIR) and has_range(self.runs):
-                # Longer work: pairs are chosen by what came, on a grid for all runs.
-                found = _Search(self, asked, progress, found.bounds, ranged=True).run()
-            return found
-        progress(1, 1)
-        known = tuple(Extended.of(each, CLOSED_FORM) for each in asked.of_noise(noise))
-        return CompositionAnswer(known, None, 0, None)
+        found = _Search(self, asked, progress, asked.start).run()
+        if found.reason in (_NO_GAIN, _NO_PAIR) and has_range(self.runs):
+            # Longer work: pairs are chosen by what came, on a grid for all runs.
+            found = _Search(self, asked, progress, found.bounds, ranged=True).run()
+        return found
 
     def dominating(self, step: GridStep, accuracy: Fraction, *, added: bool = False) -> GridLosses:
         """Return losses on a grid that dominate the composition.
@@ -194,10 +170,12 @@ class Composition(Record):
             accuracy: How accurate H is to be, besides what the grid costs.
             added: Whether for the adding of a record, not the removal.
         """
-        share = share_of(accuracy, [run.times for run in self.runs])
+        share = share_of(accuracy, counts_of(self.runs))
         grid = LossGrid(step, share, accuracy=accuracy, exact=True, weight=accuracy)
-        factors = factors_of(self.runs, grid, [BoundSide.ABOVE], added=added)
-        return product(factors[BoundSide.ABOVE], grid)
+        with precision(working_bits(grid)):
+            pieces = pieces_of(self.runs, grid, added=added)
+            (above,) = factors_of(pieces, grid, [BoundSide.ABOVE]).values()
+        return product(above, grid)
 
 
 class _Question(Record):
@@ -219,15 +197,6 @@ class _Question(Record):
         """ε or δ, if one is given."""
         budget = float(self.budgets[0]) if len(self.budgets) == 1 else None
         return budget, None if self.delta is None else float(self.delta)
-
-    def of_noise(self, noise: ShiftedNoise) -> list[Enclosure]:
-        """Answer for shifted noise: also a small part of numbers far below the width."""
-        bits = max(int(1 / self.width).bit_length() + 2, _CLOSED_BITS)
-        if self.delta is None:
-            return [noise.divergence(each, bits) for each in self.budgets]
-        least = noise.least_budget(self.delta, bits)
-        assert least is not None, "only for δ = 0 it is infinite"
-        return [least]
 
     def of_losses(self, losses: GridLosses) -> Sequence[Fraction | None]:
         """Bound the answers, greater for greater H."""
@@ -256,7 +225,7 @@ class _Search:
     ) -> None:
         self._progress, self._start, self._ranged = progress, start, ranged
         self._done = 0
-        self._runs = composition.runs
+        self._runs, self._counts = composition.runs, counts_of(composition.runs)
         self._asked, self._width, self._delta = asked, asked.width, asked.delta
         # How accurate δ must be for that, about.
         self._accuracy = (asked.delta or 1) * min(asked.width, Fraction(1))
@@ -266,15 +235,15 @@ class _Search:
         self._resolution = min(filter(None, resolutions), default=None)
         self._resolved = None not in resolutions
         # For a δ that is asked, it is not known beforehand which step is fine enough.
-        size = _first_size(_ROUGHLY[0] if asked.delta is None else asked.width, self._runs)
+        size = self._size(_ROUGHLY[0] if asked.delta is None else asked.width)
         if asked.delta is not None and size < _CHEAP:
-            size = _first_size(max(asked.width, _ROUGHLY[1]), self._runs)
+            size = self._size(max(asked.width, _ROUGHLY[1]))
         self._first, self._exact = first_step(self._mechanisms, size)
         self._stays = self._exact or have_lattices(self._mechanisms)
         self._steepness = {False: 0.0, True: 0.0}
         self._number = 1
         self._atoms = 0
-        self._single = True
+        self._single = self._closed = True
 
     def run(self) -> CompositionAnswer:
         symmetric = all(is_symmetric(run.mechanism) for run in self._runs)
@@ -294,7 +263,7 @@ class _Search:
                         found[added] = tuple(
                             old.meet(new, COST) for old, new in zip(known, now, strict=True)
                         )
-                used = grid
+                used = None if self._closed else grid
             after = self._greatest(found)
             if all(each.is_within(self._width) for each in after):
                 return CompositionAnswer(after, used, self._atoms, None)
@@ -343,36 +312,32 @@ class _Search:
 
     def _bounds(self, grid: LossGrid, added: bool) -> list[Extended]:
         """Bound what is asked on one grid, for the adding or the removal of a record."""
-        read = self._alone(grid, added) if self._single else {}
-        self._single, method = bool(read), dict.fromkeys(read, PROFILE)
-        missing = [side for side in BoundSide if side not in read]
-        factors = factors_of(self._runs, grid, missing, added=added)
-        for side, own in factors.items():
-            losses = product(own, grid)
-            self._atoms = max(self._atoms, losses.atoms)
-            read[side], method[side] = self._asked.of_losses(losses), GRID
-            self._steepness[added] = losses.steepness
-            self._number = sum(times for _, times in own)
-        low, high = (read[side] for side in (BoundSide.BELOW, BoundSide.ABOVE))
-        methods = method[BoundSide.BELOW], method[BoundSide.ABOVE]
-        return [Extended(*ends, *methods) for ends in zip(low, high, strict=True)]
-
-    def _alone(self, grid: LossGrid, added: bool) -> dict[BoundSide, Sequence[Fraction | None]]:
-        """Bound what is asked from those sides from where all runs have one profile."""
-        bits, found = bits_of(grid.accuracy) + 128, dict[BoundSide, Sequence[Fraction | None]]()
-        with precision(bits):
-            pieces = pieces_of(self._runs, grid, bits, added=added)
+        read, method = dict[BoundSide, Sequence[Fraction | None]](), dict[BoundSide, str]()
+        with precision(working_bits(grid)):
+            pieces = pieces_of(self._runs, grid, added=added)
             for side in BoundSide:
                 own = [each for each in pieces if side in each.sides]
                 if len(own) == 1 and own[0].times == 1:
                     both = self._asked.of_profile(own[0].profile)
-                    found[side] = [ends[side is BoundSide.ABOVE] for ends in both]
-        return found
+                    read[side] = [ends[side is BoundSide.ABOVE] for ends in both]
+                    method[side] = PROFILE
+            factors = factors_of(pieces, grid, [side for side in BoundSide if side not in read])
+        adaptive = any(isinstance(piece.profile, AdaptiveProfile) for piece in pieces)
+        self._single, self._closed = bool(read), not factors and not adaptive
+        for side, several in factors.items():
+            losses = product(several, grid)
+            self._atoms = max(self._atoms, losses.atoms)
+            read[side], method[side] = self._asked.of_losses(losses), GRID
+            self._steepness[added] = losses.steepness
+            self._number = sum(times for _, times in several)
+        low, high = (read[side] for side in (BoundSide.BELOW, BoundSide.ABOVE))
+        methods = method[BoundSide.BELOW], method[BoundSide.ABOVE]
+        return [Extended(*ends, *methods) for ends in zip(low, high, strict=True)]
 
     def _grid(self, step: GridStep, known: Sequence[Extended]) -> LossGrid:
         lows = [each.lower or _ZERO for each in known]
         weight = self._delta or max(self._accuracy, min(lows, default=_ZERO))
-        share = share_of(self._accuracy, [run.times for run in self._runs])
+        share = share_of(self._accuracy, self._counts)
         about = self._asked.about
         grid = LossGrid(step, share, *about, self._accuracy, self._stays, weight)
         return replace(grid, ranged=self._ranged)
@@ -402,18 +367,17 @@ class _Search:
             wanted = float(_FINER)
         return Fraction(ceil(16 * max(wanted if wanted <= _NEAR else _FINER, 1.25)), 16)
 
+    def _size(self, width: Fraction) -> Fraction:
+        """Return a size of steps to begin with (see `_parts`).
 
-def _first_size(width: Fraction, runs: Sequence[RepeatedRun]) -> Fraction:
-    """Return a size of steps to begin with (see `_parts`).
-
-    That is for λ = 4; less, if losses of very many runs add up to so much that H falls slowly: by
-    e as they grow by their deviation, which is at least about √T times the δ of one run at ε = 0.
-    """
-    steepness, most = 4.0, max(runs, key=lambda run: run.times)
-    if most.times > _VERY_MANY:
-        with precision(64):
-            one = float(profile_of(most.mechanism, 64).at(arb(1)).bound.mid())
-        steepness = min(steepness, 6 / max(one * most.times**0.5, 1.0))
-    times = sum(run.times for run in runs)
-    size = Fraction(1, 16 * ceil((96 * 16 * float(width) / times / steepness) ** -0.5))
-    return min(size, COARSEST)
+        That is for λ = 4; less, if losses of very many runs add up to so much that H falls slowly:
+        by e as they grow by their deviation, which is at least about √T times the δ of one run at
+        ε = 0.
+        """
+        steepness, most = 4.0, max(self._runs, key=lambda run: run.times)
+        if most.times > _VERY_MANY:
+            with precision(64):
+                one = float(profile_of(most.mechanism, 64).at(arb(1)).bound.mid())
+            steepness = min(steepness, 6 / max(one * most.times**0.5, 1.0))
+        least = 16 * ceil((96 * 16 * float(width) / sum(self._counts) / steepness) ** -0.5)
+        return min(Fraction(1, least), COARSEST)

@@ -67,7 +67,7 @@ from dipapprox.composition.grid import COARSEST, GridStep, first_step, refined
 from dipapprox.composition.losses import BoundSide, GridLosses, deltas, rounded
 from dipapprox.composition.mechanisms import Mechanism
 from dipapprox.composition.powers import LossGrid, product, share_of
-from dipapprox.composition.products import Factor, RepeatedRun, factors_of
+from dipapprox.composition.products import Factor, RepeatedRun, factors_of, pieces_of, working_bits
 from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.limits import check_atoms
@@ -369,8 +369,9 @@ class PairProducts:
         above: list[Factor] = []
         below: list[Factor] = []
         if self._runs:
-            factors = factors_of(self._runs, grid, [*BoundSide], added=False)
-            above, below = factors.values()
+            with precision(working_bits(grid)):
+                pieces = pieces_of(self._runs, grid, added=False)
+                above, below = factors_of(pieces, grid, [*BoundSide]).values()
         losts: list[tuple[Fraction, Fraction]] = []
         errors: list[tuple[Fraction, Fraction]] = []
         for pair in self._lines:

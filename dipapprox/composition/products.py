@@ -27,7 +27,7 @@ from math import prod, sqrt
 
 from flint import arb
 
-from dipapprox.arithmetic.precision import precision, to_ball
+from dipapprox.arithmetic.precision import to_ball
 from dipapprox.composition.adaptive import (
     MOST_STEPS,
     Stage,
@@ -102,15 +102,19 @@ _Few = tuple[Outcomes, int, tuple[BoundSide, ...]]
 """Runs of few outcomes, how many, and sides as of a `Piece`."""
 
 
-def pieces_of(
-    runs: Sequence[RepeatedRun], grid: LossGrid, bits: int, *, added: bool
-) -> list[Piece]:
-    """Return the pieces of runs for a grid; see `catalogue.profile_of`.
+def working_bits(grid: LossGrid) -> int:
+    """The precision at which pieces are made, used, and put on a grid."""
+    return grid.bits + 2 * max(bits_of(grid.step.unit), 0) + 64
+
+
+def pieces_of(runs: Sequence[RepeatedRun], grid: LossGrid, *, added: bool) -> list[Piece]:
+    """Return the pieces of runs for a grid, at its working precision.
 
     Args:
         runs: In the order in which those with several worst pairs are run.
         added: Whether the profiles are those of the adding of a record.
     """
+    bits = working_bits(grid)
     several_pairs: list[tuple[Between | ExponentialMechanism, Fraction, int]] = []
     found: list[Piece] = []
     few: list[_Few] = []
@@ -155,7 +159,9 @@ def pieces_of(
     found += _divergences(statements, last, square, asked, together=together)
     found += _grouped(few)
     if several_pairs:
-        size = grid_size(float(grid.step.loss(1)), steps)
+        # Beside many other losses it may cost what a quarter of them does, not that of one alone.
+        beside = max(sum(piece.times for piece in found) / 4, 1.0)
+        size = grid_size(float(grid.step.loss(1)) * sqrt(beside), steps)
         stages = [_stage(*each, size, added=added) for each in several_pairs]
         found.append(Piece(adaptive_profile(stages, size), 1))
     return found
@@ -220,6 +226,24 @@ def _grouped(few: Sequence[_Few]) -> Iterator[Piece]:
             yield Piece(one.power(size).profile(), count, own)
 
 
+def counts_of(runs: Sequence[RepeatedRun]) -> list[int]:
+    """How often loss distributions are multiplied that runs become, about; at most that of few."""
+    found = list[int]()
+    if sum(run.times for run in runs) <= _FEW_RUNS:
+        return [run.times for run in runs]
+    for run in runs:
+        inner, _ = unsampled(run.mechanism)
+        outcomes = None if isinstance(inner, Between) else outcomes_of(run.mechanism, _ROUGH_BITS)
+        if outcomes is not None:
+            found += (count for _, count in group_sizes(outcomes, run.times))
+        else:
+            alone = isinstance(run.mechanism, Gaussian | Statement)
+            found.append(1 if alone or _with_several_pairs(run.mechanism) else run.times)
+    return found
+
+
+_ROUGH_BITS = 64
+_FEW_RUNS = 100
 _FAR = 5.0  # losses of runs of bounded ranges are not greater, in deviations, about
 
 
@@ -325,43 +349,34 @@ Factor = tuple[GridLosses, int]
 
 
 def factors_of(
-    runs: Sequence[RepeatedRun], grid: LossGrid, sides: Sequence[BoundSide], *, added: bool
+    pieces: Sequence[Piece], grid: LossGrid, sides: Sequence[BoundSide]
 ) -> dict[BoundSide, list[Factor]]:
-    """Put runs on a grid, from some sides.
-
-    Args:
-        added: Whether for the adding of a record, not the removal.
-    """
+    """Put pieces on a grid, from some sides, at its working precision."""
     found: dict[BoundSide, list[Factor]] = {side: [] for side in sides}
-    if not found:
-        return found
     step, share, bits = grid.step, grid.share, grid.bits
-    working = bits + 2 * max(bits_of(step.unit), 0) + 64
-    with precision(working):
-        pieces = pieces_of(runs, grid, working, added=added)
-        for piece in pieces:
-            profile, own = piece.profile, [each for each in piece.sides if each in found]
-            if not own:
-                continue
-            knots: list[Knot] = []
-            knot = ProfileOnGrid(profile, step)
-            if not isinstance(profile, DiscreteProfile):
-                negligible, weight, steepness = float(share / 1024), float(grid.weight / 16), 0.0
-                if grid.steepness:
-                    weight, steepness = _MASS_THAT_MATTERS, grid.steepness
-                knots = choose_knots(knot, negligible, weight, steepness)
-            if BoundSide.BELOW in own:
-                if isinstance(profile, DiscreteProfile):
-                    lines: Iterable[tuple[arb, arb]] = profile.lines()
-                else:
-                    middles = between(knot, knots)
-                    lines = ((each.point.first, each.point.second) for each in middles)
-                low = from_below(lines, profile.ends, step, bits)
-                found[BoundSide.BELOW].append((low, piece.times))
-            if BoundSide.ABOVE in own:
-                if isinstance(profile, DiscreteProfile):
-                    high = outcomes_above(profile, step, bits)
-                else:
-                    high = from_above(knots, step, bits)
-                found[BoundSide.ABOVE].append((high, piece.times))
+    for piece in pieces:
+        profile, own = piece.profile, [each for each in piece.sides if each in found]
+        if not own:
+            continue
+        knots: list[Knot] = []
+        knot = ProfileOnGrid(profile, step)
+        if not isinstance(profile, DiscreteProfile):
+            negligible, weight, steepness = float(share / 1024), float(grid.weight / 16), 0.0
+            if grid.steepness:
+                weight, steepness = _MASS_THAT_MATTERS, grid.steepness
+            knots = choose_knots(knot, negligible, weight, steepness)
+        if BoundSide.BELOW in own:
+            if isinstance(profile, DiscreteProfile):
+                lines: Iterable[tuple[arb, arb]] = profile.lines()
+            else:
+                middles = between(knot, knots)
+                lines = ((each.point.first, each.point.second) for each in middles)
+            low = from_below(lines, profile.ends, step, bits)
+            found[BoundSide.BELOW].append((low, piece.times))
+        if BoundSide.ABOVE in own:
+            if isinstance(profile, DiscreteProfile):
+                high = outcomes_above(profile, step, bits)
+            else:
+                high = from_above(knots, step, bits)
+            found[BoundSide.ABOVE].append((high, piece.times))
     return found

@@ -239,7 +239,8 @@ def _point(alpha: arb, first: arb, second: arb, threshold: arb) -> ProfilePoint:
 
 
 _ZERO, _ONE = Fraction(0), Fraction(1)
-_LARGEST_BUDGET = Fraction(2**14)
+_LARGEST_BUDGET = 2**40
+_CLOSE = Fraction(1, 2**64)  # how narrow intervals of an ε are that has one value
 
 
 def deltas_of(profile: BallProfile, budgets: Sequence[Fraction]) -> list[tuple[Fraction, Fraction]]:
@@ -262,7 +263,7 @@ def epsilon_of(
 
     Args:
         profile: At the precision of the enclosing block.
-        width: 2^-16 of it is how far it goes.
+        width: 2^-16 of it is how far it goes, or 2^-64.
     """
     most = _ONE
     while (unknown := deltas_of(profile, [most])[0][1] > delta) and most <= _LARGEST_BUDGET:
@@ -271,7 +272,7 @@ def epsilon_of(
     def falling(end: int, high: Fraction) -> tuple[Fraction, Fraction]:
         """Between which two an end falls to δ."""
         low = _ZERO
-        while high - low > width / 2**16:
+        while high - low > min(width / 2**16, _CLOSE):
             middle = (low + high) / 2
             above = deltas_of(profile, [middle])[0][end] > delta
             low, high = (middle, high) if above else (low, middle)
