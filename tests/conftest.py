@@ -63,10 +63,16 @@ def eager() -> Iterator[None]:
 
 
 LONG = (
-    *("test_documents.py", "test_answers.py", "test_programs.py", "test_compositions.py"),
-    *("test_like_python.py", "test_real_inputs.py", "test_agreement.py", "test_accountant.py"),
-    *("test_sweep.py", "test_bounds.py", "test_rounds.py", "test_starting.py", "test_habits.py"),
-    *("test_published.py", "test_potentials.py", "test_corners.py"),
+    *("test_known.py", "test_documents.py", "test_answers.py", "test_programs.py"),
+    *("test_like_python.py", "test_compositions.py", "test_real_inputs.py", "test_agreement.py"),
+    *(
+        "test_accountant.py",
+        "test_sweep.py",
+        "test_execution.py",
+        "test_bounds.py",
+        "test_rounds.py",
+    ),
+    *("test_starting.py", "test_habits.py", "test_published.py", "test_potentials.py"),
 )
 """Files of tests that take longest, and are begun first: the processors end together."""
 

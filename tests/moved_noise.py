@@ -1,6 +1,7 @@
 """Divergences of moved noise in closed form, and of ranges: what answers are compared with."""
 
 from collections.abc import Callable
+from functools import cache
 from math import exp, expm1, log
 
 import numpy as np
@@ -39,6 +40,11 @@ def bounded_ranges(eps: float, times: int, eps_prv: float) -> float:
 
     Dong, Durfee and Rogers 2020, by recursion over grids of losses and of t.
     """
+    return float(np.interp(eps_prv, *_bounded_ranges(eps, times)))
+
+
+@cache
+def _bounded_ranges(eps: float, times: int) -> tuple[np.ndarray, np.ndarray]:
     losses = np.linspace(-1 - times * eps, 1 + times * eps, 8001)
     least = np.linspace(0, eps, 401)
     likely = (exp(eps) - np.exp(least)) / (exp(eps) - 1)
@@ -50,4 +56,4 @@ def bounded_ranges(eps: float, times: int, eps_prv: float) -> float:
             high, low = (np.maximum(np.interp(x, losses, values), -np.expm1(x)) for x in after)
             tries = np.maximum(tries, p * high + (1 - p) * low)
         values = tries
-    return float(np.interp(eps_prv, losses, values))
+    return losses, values
