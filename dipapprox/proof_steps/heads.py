@@ -4,7 +4,8 @@ Moves are how the samples of a path may be shifted, and what becomes of the cell
 Quiet pairs (`kernel.potential`) are of runs that publish nothing more: a head has a shift of its
 cells if all pairs are quiet that it leads to, beside itself with its cells shifted so. Shifts are
 -1, 0 and 1 times the unit; those of few cells come first.
-Moves are counted in units; numbers that are integers are Python's: a search counts with millions.
+Moves are counted in units, what they cost in prices; numbers that are integers are Python's: a
+search counts with millions.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from itertools import permutations, product
+from math import lcm
 from typing import Any
 
 from dipapprox.automata.vectors import pin
@@ -46,7 +48,7 @@ class _Sampled(Record):
     signs: tuple[int, ...]
 
 
-Move = tuple[Shift, Fraction, Shift]  # shifts at the end, what they cost, and those of samples
+Move = tuple[Shift, _Number, Shift]  # shifts at the end, what they cost, and those of samples
 
 
 class Moves:
@@ -54,11 +56,14 @@ class Moves:
 
     Args:
         held: The cells that it leaves which hold something random.
-        unit: What everything is counted in.
-        budget: The most that the samples of a move may cost.
+        unit: What shifts are counted in.
+        price: What costs are counted in.
+        budget: The most that the samples of a move may cost, in prices.
     """
 
-    def __init__(self, path: Path, held: Sequence[str], unit: Fraction, budget: Fraction) -> None:
+    def __init__(
+        self, path: Path, held: Sequence[str], unit: Fraction, price: Fraction, budget: _Number
+    ) -> None:
         self._unit, self._budget = unit, budget
         self._held = [_terms(number_form(path.store[name])) for name in held]
         self._known: dict[tuple[Shift, Changes], list[Move]] = {}
@@ -70,7 +75,9 @@ class Moves:
         for atom in path.atoms:
             if isinstance(atom, Sample):
                 signs = FAMILIES[atom.family].shifts if atom.power == -1 else ()
-                self._atoms.append(_Sampled(_terms(atom.mean), _fast(unit / atom.size), signs))
+                self._atoms.append(
+                    _Sampled(_terms(atom.mean), fast(unit / atom.size / price), signs)
+                )
             else:
                 self._atoms.append(isinstance(atom, Read))
         # A guard may be shifted up, and what is published may not be shifted: both are known with
@@ -112,7 +119,7 @@ class Moves:
             grown: list[tuple[tuple[_Number, ...], _Number, Shift]] = []
             given = None
             if not isinstance(atom, _Sampled):
-                given = _fast(next(changes) / self._unit) if atom else shift[number]
+                given = fast(next(changes) / self._unit) if atom else shift[number]
             for shifts, cost, chosen in partial:
                 for value, total, levels in (
                     self._sampled(atom, shifts, cost, chosen)
@@ -130,7 +137,7 @@ class Moves:
         for shifts, cost, chosen in partial:
             ends = [sum([c * shifts[k] for k, c in terms]) for terms in self._held]
             if all(end.denominator == 1 for end in ends):
-                yield tuple(map(int, ends)), Fraction(cost), chosen
+                yield tuple(map(int, ends)), cost, chosen
 
     def _sampled(
         self, atom: _Sampled, shifts: Sequence[_Number], cost: _Number, chosen: Shift
@@ -146,10 +153,11 @@ class Moves:
 
 
 def _terms(form: Form) -> _Terms:
-    return tuple([(atom, _fast(coefficient)) for atom, coefficient in form.terms])
+    return tuple([(atom, fast(coefficient)) for atom, coefficient in form.terms])
 
 
-def _fast(value: Number) -> _Number:
+def fast(value: Number) -> _Number:
+    """Return an integer as Python's, which is counted with faster."""
     return value.numerator if value.denominator == 1 else value
 
 
@@ -214,6 +222,7 @@ class Heads:
         self._live = live_at_head(machine.round or (), machine.each)
         self.ways: dict[Head, list[Way]] = {}  # the paths from each head
         self.unit = Fraction(0)  # the most that a mean changes; 1 if none does
+        self.price = Fraction(1)  # of which all costs of whole units are multiples
         self._explore()
         numbers = {head: number for number, head in enumerate(self.ways)}
         targets = ((way.target for way in ways) for ways in self.ways.values())
@@ -270,6 +279,9 @@ class Heads:
                     shifts = [abs(c * most[k]) for k, c in form.terms if k in most]
                     self.unit = max(self.unit, sum(shifts, Fraction(0)))
         self.unit = self.unit or Fraction(1)
+        atoms = (atom for ways in self.ways.values() for way in ways for atom in way.path.atoms)
+        sizes = {atom.size for atom in atoms if isinstance(atom, Sample)}
+        self.price = Fraction(1, lcm(*((self.unit / size).denominator for size in sizes)))
 
     def _way(self, head: Head, own: list[int], path: Path) -> Way:
         changes = self._machine.changes(path).items()

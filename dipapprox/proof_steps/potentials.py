@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from heapq import heappop, heappush
 from itertools import count
+from typing import Any
 
 from dipapprox.data_classes import Record, field
 from dipapprox.errors import NoCertificate
@@ -33,6 +34,7 @@ from dipapprox.proof_steps.heads import (
     QuietRuns,
     Shift,
     Way,
+    fast,
     node_of,
     step_of,
 )
@@ -41,7 +43,8 @@ from dipapprox.proof_steps.machines import Json, form_json, number_json
 _Leaf = tuple[int | None, Sequence[tuple[Shift, Shift]]]
 """Where a path leads, and for every move its allowance and the shifts of the samples."""
 
-Vector = Mapping[Shift, Fraction]  # the least cost for every shift; what is left out is too dear
+_Cost = Any  # in prices of `Heads`: an integer, or a fraction
+Vector = Mapping[Shift, _Cost]  # the least cost for every shift; what is left out is too dear
 MOST_ENTRIES = 200_000  # of all vectors
 MOST_COMPARED = 500_000  # vectors that others are compared with: some seconds
 MOST_PATIENCE = 3_000  # vectors; from then on entries that grow round after round are given up
@@ -85,16 +88,21 @@ class PotentialSearch:
         most: int = MOST_ENTRIES,
     ) -> None:
         self._machine = machine
-        self._budget = budget
         self._heads = Heads(machine, with_facts)
         self._ways, self._unit = self._heads.ways, self._heads.unit
+        self._budget: _Cost = fast(budget / self._heads.price)
         self.quiet = QuietRuns(machine, self._heads, with_quiet)
         self._needy = self._needing()
-        self.least = Fraction(0)  # the budget that a proof needs that was found, not more than B
+        self._least: _Cost = 0
         self._pins: dict[Head, dict[int, int]] = {}
         self._members: list[Member] = []
         self._front: dict[Head, list[int]] = {}
         self._entries, self._compared, self._most = 0, 0, most
+
+    @property
+    def least(self) -> Fraction:
+        """The budget that the proof needs that was found, not more than B."""
+        return self._heads.price * Fraction(self._least)
 
     def step(self) -> Json:
         """Return a proof.
@@ -130,10 +138,10 @@ class PotentialSearch:
 
     def _look(self) -> None:
         """Find a closed family of vectors with the pinned shifts alone."""
-        self.least, self._entries, self._compared = Fraction(0), 0, 0
-        self._members, self._front = [Member(START, {(): Fraction(0)})], {}
+        self._least, self._entries, self._compared = 0, 0, 0
+        self._members, self._front = [Member(START, {(): 0})], {}
         # Nothing leads back to a component that is done with: so all costs of it are known.
-        waiting: list[tuple[int, Fraction, int, int]] = [(0, Fraction(0), 0, 0)]
+        waiting: list[tuple[int, _Cost, int, int]] = [(0, 0, 0, 0)]
         order = count(1)
         while waiting:
             check_limits()
@@ -150,8 +158,8 @@ class PotentialSearch:
                     needs = way.target is None or way.target in self._needy
                     if (needs and not found) or any(shift not in found for shift in wanted):
                         raise Dearer([*self._walk(number), (way, case)])
-                    dearest = min(found.values()) if needs else Fraction(0)
-                    self.least = max([self.least, dearest, *(found[shift] for shift in wanted)])
+                    dearest = min(found.values()) if needs else 0
+                    self._least = max([self._least, dearest, *(found[shift] for shift in wanted)])
                     if way.target is None:
                         continue
                     kept = self._lasting(way.target, found, number) if needs else {}
@@ -189,9 +197,9 @@ class PotentialSearch:
 
     # --- vectors -----------------------------------------------------------------------------
 
-    def _after(self, vector: Vector, way: Way, case: Changes) -> dict[Shift, Fraction]:
+    def _after(self, vector: Vector, way: Way, case: Changes) -> dict[Shift, _Cost]:
         """Return the vector at the end of a path."""
-        found: dict[Shift, Fraction] = {}
+        found: dict[Shift, _Cost] = {}
         pins = {} if way.target is None else self._pins.get(way.target, {})
         for shift, spent in vector.items():
             for after, cost, _ in self._moves(way).after(shift, case):
@@ -205,7 +213,7 @@ class PotentialSearch:
     def _moves(self, way: Way) -> Moves:
         if way.moves is None:
             held = () if way.target is None else way.target.held
-            way.moves = Moves(way.path, held, self._unit, self._budget)
+            way.moves = Moves(way.path, held, self._unit, self._heads.price, self._budget)
         return way.moves
 
     def _walk(self, number: int) -> list[tuple[Way, Changes]]:
@@ -293,9 +301,7 @@ class PotentialSearch:
                         grown = True
         return grown
 
-    def _wanted(
-        self, member: Member, place: int, target: int | None
-    ) -> list[tuple[Shift, Fraction]]:
+    def _wanted(self, member: Member, place: int, target: int | None) -> list[tuple[Shift, _Cost]]:
         """Return the entries at the end of a way, with what they may cost."""
         if target is None:
             return [((), self._budget)]
@@ -306,7 +312,7 @@ class PotentialSearch:
         ]
 
     def _source(
-        self, member: Member, place: int, case: Changes, wanted: Shift, most: Fraction
+        self, member: Member, place: int, case: Changes, wanted: Shift, most: _Cost
     ) -> tuple[Shift, Shift]:
         """Return an entry that an entry at the end comes from, and the shifts of the samples."""
         way = self._ways[member.head][place]
@@ -325,7 +331,8 @@ class PotentialSearch:
         allowances: list[Json] = []
         for shift in needed:
             moved: list[Json] = [number_json(self._unit * each) for each in shift]
-            allowances.append([number_json(self._budget - member.vector[shift]), moved])
+            left = self._heads.price * (self._budget - member.vector[shift])
+            allowances.append([number_json(left), moved])
         cases: list[Json] = []
         for place, way in enumerate(self._ways[member.head]):
             if self._needs_nothing(head, way):

@@ -138,7 +138,8 @@ def whole_run(
         atoms = {number: drawn(sample, is_free) for number, sample in enumerate(own.samples)}
         atoms |= {**known, **{atom: cells[name] for atom, name in own.held.items()}}
         for turn, images, left in zip(run[start:stop], own.atoms, own.cells, strict=True):
-            places = [over(form, atoms) for form in images]
+            # Without parts samples and inputs have their numbers already.
+            places = [over(form, atoms) for form in images] if parts else images
             conditions = [
                 (over(form, places), strict) for form, strict in guards_of(turn, integers)
             ]
@@ -149,7 +150,7 @@ def whole_run(
                     conditions += [(apart, False), (apart.scaled(Fraction(-1)), False)]
                 all_said.append(form)
             guards.append(tuple(conditions))
-            after.append({name: over(form, atoms) for name, form in left.items()})
+            after.append({n: over(form, atoms) for n, form in left.items()} if parts else left)
         cells = after[-1]
         if stop in stops:
             cells = unknown(after[stops[stop] - 1], stops[stop], stop)
