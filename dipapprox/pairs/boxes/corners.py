@@ -150,7 +150,7 @@ class CornerSearch(SetSearch):
 
     def _step(self) -> bool:
         """Cut the sets of the largest bounds; False if none is left that may be cut."""
-        least, moved = max(below(self._best), self._claimed), False
+        least, moved = below(self._best), False
         if self._sets >= _MOST_SETS:
             return False
         with self._renewing() as waiting:
@@ -158,7 +158,8 @@ class CornerSearch(SetSearch):
                 sets = _joined(parts)
                 order = np.argsort(-sets.upper)
                 few = order[:_AT_ONCE]
-                few = few[sets.upper[few] > least]
+                # Next to a lower bound doubles tell no more.
+                few = few[sets.upper[few] > max(least + 2 * self._off(kind), self._claimed)]
                 # Points have no halves, nor have sets whose corners would not be exact.
                 corners = [each[few] for each in sets.corners]
                 kept = np.zeros(len(few), dtype=np.bool_)
@@ -191,8 +192,7 @@ class CornerSearch(SetSearch):
             places[:, axis] = each[:, own].transpose(2, 0, 1)
         over = np.abs(places[0] - places[1]).sum(axis=0) - (np.inf if budget is None else budget)
         u, v = self._thresholds[first], self._thresholds[second]
-        off = u.error + self._e * v.error + (u.outputs + 16) * 2.0**-51 * (1 + self._e)
-
+        off = self._off(kind)
         rough, floor, ceiling = self._roughly(u, v, places, u.wider * v.wider * off)
         rough = np.minimum(before, rough)
         open_ = (over <= 0).any(axis=1) & (rough > self._least())
@@ -203,22 +203,27 @@ class CornerSearch(SetSearch):
         h = u.masses(places[0]) - self._e * v.masses(places[1])
         delta = np.maximum(h, 0.0).sum(axis=0)
         curvatures = u.curvature(places[0]), v.curvature(places[1])
-        bends = np.stack([curvatures[0].half(), self._e * curvatures[1].half()])
         middle = (places.min(axis=-1) + places.max(axis=-1)) / 2
-        central = _squares(bends, places - middle[..., None])
+        own = np.stack([curvatures[0].outputs, self._e * curvatures[1].outputs])
+        offsets = places - middle[..., None]
+        central = np.einsum("soix,sixc->oxc", own, offsets * offsets) * (1 + 2.0**-40)
         alone = np.minimum((h + central).max(axis=-1) + off, ceiling[:, open_])
         least = np.maximum((h - central).min(axis=-1) - off, floor[:, open_])
         still = self._told(first, second, least, alone)
-        bound = np.ones(len(delta))
+        bound, moving = np.ones(len(delta)), (None, None)
         if still is not None:
+            moving = ~still[0], ~still[1]
             if self._samples:
-                moving = ~(still[0] & still[1])
-                own = self._told_alone[moving.argmax(axis=0)]
-                bound = np.where(moving.sum(axis=0) == 1, own, 1.0)
-            bends = np.stack(
-                [curvatures[0].half(~still[0]), self._e * curvatures[1].half(~still[1])]
-            )
-            central = _squares(bends, places - middle[..., None])
+                both = moving[0] | moving[1]
+                told = self._told_alone[both.argmax(axis=0)]
+                bound = np.where(both.sum(axis=0) == 1, told, 1.0)
+        bends = np.stack(
+            [
+                factor * each.half(own, alone > 0, least < 0)
+                for factor, each, own in zip((1, self._e), curvatures, moving, strict=True)
+            ]
+        )
+        central = _squares(bends, offsets)
         price = np.zeros(len(delta)) if budget is None else _prices(delta + central, over)
         paid = delta if budget is None else delta - price[:, None] * over
         slack = off if budget is None else off + 2.0**-50 * np.abs(delta - paid).max(axis=1)
@@ -246,6 +251,11 @@ class CornerSearch(SetSearch):
             self._most = max(self._most, Fraction(float(bound[alike].max())))
             self._flat = [(kind, open_sets.taken(np.flatnonzero(alike)[:1]))]
         self._keep(kind, open_sets.taken(~(done | alike)))
+
+    def _off(self, kind: Kind) -> float:
+        """Return what sums of the h_o are off, at most."""
+        u, v = self._thresholds[kind[0]], self._thresholds[kind[1]]
+        return u.error + self._e * v.error + (u.outputs + 16) * 2.0**-51 * (1 + self._e)
 
     def _roughly(
         self, u: Thresholds, v: Thresholds, places: Array, off: float

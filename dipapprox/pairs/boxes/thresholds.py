@@ -20,6 +20,11 @@ coefficients in [0, 1], as the others are >= 0 and add up to 1: P_S = Σ_c g_c �
 g_c π''_k,c = Σ over cuts of (g before - g after) F'' is at most C_k,i. And Σ_c,d g_c,d π'_k,c
 π'_l,d, g in [0, 1], is at most half of Σ |π'_k,c π'_l,d| <= 4 D_k,i D_l,i, as all of these products
 add up to 0; it counts twice.
+
+What is unlikely is curved little: of one tuple of cells the mass Π m_k has the second derivative
+Σ_k m_k'' Π m + 2 Σ_k<l m_k' m_l' Π m, the products over all other samples, where |m'| is at most
+the larger |s f| of two cuts, and |m''| the sum of their s² |f'|. Sums of these bound that of P_S
+where S is known, and as well 1 - P_S.
 """
 
 from __future__ import annotations
@@ -71,10 +76,20 @@ class Curvature(Record, eq=False):
 
     steep: Array
     curved: Array
+    outputs: Array  # at least half of |∂²P_o/∂u_i²|, by output, input and polytope
 
-    def half(self, moving: NDArray[np.bool_] | None = None) -> Array:
-        """Bound half of |∂²P_S/∂u_i²|, by input and polytope, P_S depending on these samples, which
-        are told by sample and polytope; None for all."""
+    def half(
+        self,
+        moving: NDArray[np.bool_] | None = None,
+        taken: NDArray[np.bool_] | None = None,
+        left: NDArray[np.bool_] | None = None,
+    ) -> Array:
+        """Bound half of |∂²P_S/∂u_i²|, by input and polytope; None of these for all sets S.
+
+        Args:
+            moving: Samples that P_S depends on, by sample and polytope.
+            taken: Outputs that S may have, by output and polytope; `left`: that it may lack.
+        """
         steep, curved = self.steep, self.curved
         if moving is not None:
             steep, curved = steep * moving[:, None], curved * moving[:, None]
@@ -82,6 +97,9 @@ class Curvature(Record, eq=False):
         # Half of all that, with 2 Σ_k<l D_k D_l = (Σ D_k)² - Σ D_k².
         mixed = np.maximum(total * total - (steep * steep).sum(axis=0), 0.0)
         found = curved.sum(axis=0) / 2 + mixed + 2.0**-30 * total * total
+        for own in (taken, left):
+            if own is not None:
+                found = np.minimum(found, (self.outputs * own[:, None]).sum(axis=0))
         return np.asarray(found * (1 + 2.0**-30))
 
 
@@ -205,22 +223,43 @@ class Thresholds:
 
     def curvature(self, inputs: Array) -> Curvature:
         """Bound second derivatives on polytopes; `inputs` as in `extent`."""
-        steep, curved = [], []
-        for each in self._cuts:
+        count = inputs.shape[1]
+        steep, curved = np.zeros((2, len(self._cuts), *inputs.shape[:2]))
+        # Of every cell its mass, and half of its derivatives, in each input.
+        nothing = np.zeros(inputs.shape[:2])
+        cells = [(np.ones(count), nothing, nothing)]
+        for k, each in enumerate(self._cuts):
             moved = _along(inputs, each.slope)
             lowest, highest = moved.min(axis=1), moved.max(axis=1)
-            own = bend = np.zeros(len(lowest))
+            lows, highs = each.values(lowest), each.values(highest)
+            slopes, bends = [np.zeros(count)], [np.zeros(count)]  # at all ends of cells
             for offset, size in zip(each.offsets, self._sizes(each), strict=True):
                 low, high = lowest + offset, highest + offset
                 slack = float(1 + size) * _SLACK
                 near = np.maximum(np.maximum(low, -high) - slack, 0.0)
                 density, slope = each.family.swing(near, np.maximum(-low, high) + slack)
-                own, bend = own + density, bend + slope
+                slopes.append(density)
+                bends.append(slope)
             sizes = np.abs(each.slope)[:, None]
-            steep.append(sizes * own)
-            curved.append(sizes * sizes * bend)
-        shape = (len(self._cuts), *inputs.shape[:2])
-        return Curvature(np.array(steep).reshape(shape), np.array(curved).reshape(shape))
+            steep[k], curved[k] = sizes * sum(slopes), sizes * sizes * sum(bends)
+            slopes, bends = [*slopes, slopes[0]], [*bends, bends[0]]
+            own = [
+                (
+                    np.clip(highs[c + 1] - lows[c] + 2 * _MASS, 0.0, 1.0),
+                    sizes * np.maximum(slopes[c], slopes[c + 1]),
+                    sizes * sizes * (bends[c] + bends[c + 1]) / 2,
+                )
+                for c in range(len(lows) - 1)
+            ]
+            cells = [
+                (m * n, m * b + n * a, m * d + n * c + a * b)
+                for m, a, c in cells
+                for n, b, d in own
+            ]
+        outputs = np.zeros((self.outputs, *inputs.shape[:2]))
+        for owner, (_, _, bend) in zip(self._owners.ravel().tolist(), cells, strict=True):
+            outputs[owner] += bend
+        return Curvature(steep, curved, outputs * (1 + 2.0**-30))
 
 
 def all_between(true: NDArray[np.bool_]) -> NDArray[np.bool_]:
