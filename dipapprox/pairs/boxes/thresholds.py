@@ -3,13 +3,14 @@
     every guard   a sample against a linear form of the inputs
     -> of every sample Z, in scales, its *cuts*: linear forms t(u); a guard says Z <= t, or Z > t
     -> cuts of one sample that move alike lie in one order for all inputs: cells between them
-    -> an output is a set of tuples of cells, one of each sample
+    -> a tuple of cells, one of each sample, makes an output with what choices give it: its share
 
 So Pr[Z in a cell] is a difference of values F(t(u)), and the probability of an output a sum of
-products of these. Numbers are doubles: `error` bounds what they are off, F itself by 2^-46.
+shares times products of these. Numbers are doubles: `error` bounds what they are off, F itself by
+2^-46. Shares are multiples of 2^-48: sums of them are exact.
 
-**Second derivatives.** Let P_S be the probability of any set S of tuples of cells, f the density of
-each sample, s_k,i the slope in u_i of the cuts of the sample k, and with sums over its cuts
+**Second derivatives.** Let P_S be the probability of any set S of outputs, f the density of each
+sample, s_k,i the slope in u_i of the cuts of the sample k, and with sums over its cuts
 
     D_k,i = |s_k,i| Σ f(t),    C_k,i = s_k,i² Σ |f'(t)|,
 
@@ -34,12 +35,15 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from math import prod
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.rounding import Array
 from dipapprox.data_classes import Record, replace
+from dipapprox.deferred import Deferred
 from dipapprox.events.instantiate import Instantiator
 from dipapprox.language.core import Input
 from dipapprox.language.domains import AllReals
@@ -48,6 +52,11 @@ from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.log_concave import own_cuts
 from dipapprox.semantics.state import FinalStates
 
+if TYPE_CHECKING:
+    from dipapprox.exact.choices import circuits
+else:
+    circuits = Deferred("dipapprox.exact.choices.circuits")
+
 _MOST_CELLS = 256  # tuples of cells
 _MOST_OUTPUTS = 8  # of whose sets it is said which samples matter
 _LARGEST = 2.0**40  # of cuts, anywhere: those are so far out that doubles tell little of them
@@ -55,6 +64,7 @@ _SLACK = 2.0**-40
 """More than extents of cuts are rounded, relative to 1 and the sizes of what they are sums of."""
 
 _MASS = 2.0**-46  # at most what values of F are off
+_UNIT = 2.0**-48  # of shares
 
 
 class _Cuts(Record, eq=False):
@@ -108,8 +118,9 @@ class Thresholds:
 
     Args:
         cuts: Of every sample.
-        owners: Which output each tuple of cells belongs to: an array with an axis for each sample.
+        shares: Of each output in every tuple of cells: an array by output, and cell of each sample.
         reach: The largest size of each real input.
+        off: At most what shares in one tuple of cells are off, together.
 
     Attributes:
         error: At most Σ over outputs of how far probabilities are off.
@@ -117,27 +128,33 @@ class Thresholds:
     """
 
     def __init__(
-        self, cuts: Sequence[_Cuts], owners: NDArray[np.intp], outputs: int, reach: Array
+        self, cuts: Sequence[_Cuts], shares: Array, reach: Array, off: float = 0.0
     ) -> None:
-        self._cuts, self._reach = cuts, reach
-        self._owners = owners
-        self.outputs = outputs
+        self._cuts, self._reach, self._off = cuts, reach, off
+        self._shares, self.outputs = shares, len(shares)
+        self._of_cells = shares.reshape(len(shares), -1)
+        count = self._of_cells.shape[1]
         # Slopes and offsets are rounded once; then come as many products and sums as inputs.
         unit = (len(reach) + 3) * 2.0**-52
-        error = (len(cuts) + owners.size) * 2.0**-50 + sum(
-            2 * float((float(each.family.steep) * self._sizes(each) * unit + _MASS).sum())
-            for each in cuts
+        error = (
+            (len(cuts) + count) * 2.0**-50
+            + off
+            + sum(
+                2 * float((float(each.family.steep) * self._sizes(each) * unit + _MASS).sum())
+                for each in cuts
+            )
         )
         self.error = error * (1 + 2.0**-20)
-        self.wider = 2.0 * owners.size * (outputs + 1)
+        self.wider = 2.0 * count * (self.outputs + 1)
 
     @property
     def number(self) -> tuple[Fraction, ...] | None:
         """What outputs depend on, if it is one number made of real inputs: their factors."""
         rows = [each.factors for each in self._cuts]
         leading = next((row for row in rows if any(row)), (Fraction(0),) * len(self._reach))
-        alike = all(row == tuple([_share(row, leading) * each for each in leading]) for row in rows)
-        return leading if alike else None
+        multiples = [_multiple(row, leading) for row in rows]
+        alike = [tuple([a * each for each in leading]) for a in multiples]
+        return leading if alike == rows else None
 
     def _sizes(self, cuts: _Cuts) -> Array:
         """Return about the most that the terms of each cut of a sample add up to."""
@@ -147,21 +164,19 @@ class Thresholds:
         """Return the same outputs as functions of `number`, measured in `unit`, as if it was the
         only real input; real inputs are measured in `old`."""
         factors = self.number or ()
-        shares = [_share(each.factors, factors) for each in self._cuts]
+        multiples = [_multiple(each.factors, factors) for each in self._cuts]
         cuts = [
-            replace(each, factors=(share,), slope=np.array([float(share * unit)]))
-            for each, share in zip(self._cuts, shares, strict=True)
+            replace(each, factors=(a,), slope=np.array([float(a * unit)]))
+            for each, a in zip(self._cuts, multiples, strict=True)
         ]
         size = np.array([float(abs(a) * old / unit) for a in factors]) @ self._reach
         reach = np.array([float(size) * (1 + _SLACK)])
-        return Thresholds(cuts, self._owners, self.outputs, reach)
+        return Thresholds(cuts, self._shares, reach, self._off)
 
     def of_samples(self) -> list[Thresholds]:
         """Return for each sample what shows its cell alone."""
         return [
-            Thresholds([each], np.arange(count), count, self._reach)
-            for each in self._cuts
-            for count in [len(each.offsets) + 1]
+            Thresholds([each], np.eye(len(each.offsets) + 1), self._reach) for each in self._cuts
         ]
 
     @cached_property
@@ -171,10 +186,11 @@ class Thresholds:
         Of many outputs nothing is said.
         """
         count = 2**self.outputs if self.outputs <= _MOST_OUTPUTS else 0
-        sets = [number >> self._owners & 1 for number in range(count)]
+        sets = np.arange(count)[:, None] >> np.arange(self.outputs) & 1
+        inside = np.tensordot(sets.astype(np.float64), self._shares, 1)
         found = [
-            [bool((inside == inside.take([0], axis)).all()) for inside in sets]
-            for axis in range(len(self._cuts))
+            (inside == inside.take([0], axis)).reshape(count, -1).all(axis=1)
+            for axis in range(1, inside.ndim)
         ]
         return np.array(found, dtype=np.bool_)
 
@@ -189,10 +205,7 @@ class Thresholds:
             ends = each.values(_along(inputs, each.slope))
             own = [after - before for before, after in pairwise(ends)]
             cells = [whole * part for whole in cells for part in own]
-        found = np.zeros((self.outputs, *inputs.shape[1:]))
-        for owner, cell in zip(self._owners.ravel().tolist(), cells, strict=True):
-            found[owner] += cell
-        return found
+        return np.tensordot(self._of_cells, np.array(cells), 1)
 
     def extent(self, inputs: Array) -> tuple[Array, Array]:
         """Return about bounds of the probabilities of outputs on polytopes.
@@ -214,10 +227,7 @@ class Thresholds:
                 for k in range(len(lows) - 1)
             ]
             cells = [(a * c, b * d) for a, b in cells for c, d in parts]
-        least, most = np.zeros((2, self.outputs, inputs.shape[1]))
-        for owner, (some, more) in zip(self._owners.ravel().tolist(), cells, strict=True):
-            least[owner] += some
-            most[owner] += more
+        least, most = (self._of_cells @ np.array(own) for own in zip(*cells, strict=True))
         most = np.minimum(most, 1 - least.sum(axis=0) + least)
         return least, most
 
@@ -256,9 +266,7 @@ class Thresholds:
                 for m, a, c in cells
                 for n, b, d in own
             ]
-        outputs = np.zeros((self.outputs, *inputs.shape[:2]))
-        for owner, (_, _, bend) in zip(self._owners.ravel().tolist(), cells, strict=True):
-            outputs[owner] += bend
+        outputs = np.tensordot(self._of_cells, np.array([bend for _, _, bend in cells]), 1)
         return Curvature(steep, curved, outputs * (1 + 2.0**-30))
 
 
@@ -296,9 +304,9 @@ def thresholds_of(
     Returns:
         None if some guard compares several samples, or otherwise than the module says.
     """
-    if states.choices:
-        return None
     instantiator = Instantiator(states, eps)
+    if instantiator.chances.diagrams is not None:
+        return None
     cells = states.program.inputs
     names = [cells[place].name for place in places]
     every = instantiator.numbers(input)
@@ -310,14 +318,18 @@ def thresholds_of(
         own = own_cuts(states, instantiator.scales, outline, numbers)
         if own is None:
             return None
-        sides.append((outline.output, own))
+        chosen = instantiator.chosen(state)
+        share = None if chosen is None else circuits.enclose_choices([chosen], 64)[chosen]
+        if isinstance(share, NotEnclosed):
+            return None
+        sides.append((outline.output, share, own))
         for number, cut, _ in own:
             found.setdefault(number, {})[cut] = None
     order = {number: sorted(own, key=lambda cut: cut.constant) for number, own in found.items()}
     if any(len({cut.terms for cut in own}) > 1 for own in order.values()):
         return None
-    owners = _owners(order, sides)
-    if owners is None:
+    shares = _shares(order, sides, len(states.outputs))
+    if shares is None:
         return None
     found_cuts: list[_Cuts] = []
     for number, ordered in order.items():
@@ -334,34 +346,36 @@ def thresholds_of(
     sizes = [float(np.abs(each.slope) @ reach + np.abs(each.offsets).max()) for each in found_cuts]
     if max(sizes, default=0.0) > _LARGEST:
         return None
-    return Thresholds(found_cuts, owners, len(states.outputs), reach)
+    off = sum(_UNIT for _, share, _ in sides if share is not None)
+    return Thresholds(found_cuts, shares, reach, off)
 
 
-def _share(row: Sequence[Fraction], leading: Sequence[Fraction]) -> Fraction:
+def _multiple(row: Sequence[Fraction], leading: Sequence[Fraction]) -> Fraction:
     """Return which multiple of a row that is not 0 another one is, if it is one."""
     return next((a / b for a, b in zip(row, leading, strict=True) if b), Fraction(0))
 
 
-_Side = tuple[int, list[tuple[int, LinearForm, bool]]]
-"""An output, and of every guard its sample, the cut, and whether the sample lies below it."""
+_Side = tuple[int, Enclosure | None, list[tuple[int, LinearForm, bool]]]
+"""An output, what choices give it, and of every guard its sample, the cut, and whether the sample
+lies below it."""
 
 
-def _owners(
-    order: Mapping[int, Sequence[LinearForm]], sides: Sequence[_Side]
-) -> NDArray[np.intp] | None:
-    """Return the output of every tuple of cells; None if they are many."""
+def _shares(
+    order: Mapping[int, Sequence[LinearForm]], sides: Sequence[_Side], outputs: int
+) -> Array | None:
+    """Return the shares of outputs in every tuple of cells; None if these are many."""
     shape = [len(own) + 1 for own in order.values()]
     if prod(shape) > _MOST_CELLS:
         return None
-    owners = np.full(shape, -1, dtype=np.intp)
+    found = np.zeros((outputs, *shape))
     axes = {number: axis for axis, number in enumerate(order)}
-    for output, own in sides:
+    for output, share, own in sides:
         parts = [(0, size) for size in shape]
         for sample, cut, is_below in own:
             place, (low, high) = order[sample].index(cut) + 1, parts[axes[sample]]
             parts[axes[sample]] = (low, min(high, place)) if is_below else (max(low, place), high)
         part = tuple(slice(low, max(low, high)) for low, high in parts)
-        if (owners[part] >= 0).any():
-            return None
-        owners[part] = output
-    return None if (owners < 0).any() else owners
+        found[(output, *part)] += (
+            1 if share is None else round(share.lower / Fraction(_UNIT)) * _UNIT
+        )
+    return found if (np.abs(found.sum(axis=0) - 1) <= len(sides) * _UNIT).all() else None

@@ -254,3 +254,55 @@ def test_second_derivatives_are_within_bounds() -> None:
         largest = np.maximum(second, 0).sum(axis=0)  # of the best set of outputs
         assert (largest / 2 <= bounds[axis] + 1e-3).all()
         assert (bounds[axis] <= 3 * largest.max() + 1).all()
+
+
+@pytest.mark.parametrize("seed", part(range(40), 10))
+def test_unlikely_outputs_bend_little(seed: int) -> None:
+    """Second differences inside of boxes, five of each, beside the bound of every output there."""
+    chosen = random.Random(seed)
+    parts: list[Part] = [
+        (
+            chosen.choice(["Lap", "Gauss", "Logistic", "Gumbel"]),
+            chosen.choice([(1, 0), (0, 1), (1, -1), (1, 1), (2, -1)]),
+            chosen.choice((1, 2, 5)),
+            F(chosen.randint(-2, 6), 2),
+        )
+        for _ in range(chosen.choice((1, 2, 3)))
+    ]
+    states = execute(elaborate(read(_text(parts, 8, "linf 1")), {}, "x"), True)
+    found = thresholds_of(states, F(1), (F(0), F(0)), [0, 1], F(1))
+    generator, step = np.random.default_rng(seed), 1e-3
+    low = generator.uniform(step, 7, 2)
+    high = low + generator.uniform(0, 1, 2)
+    corners = np.array(list(product(*zip(low, high, strict=True)))).T[:, None]
+    bounds = found.curvature(corners).outputs[:, :, 0]
+    inside = generator.uniform(low, high, (5, 2)).T
+    for axis in (0, 1):
+        move = np.eye(2)[axis][:, None] * step
+        sides = [found.masses((inside + sign * move)[:, :, None]) for sign in (-1, 0, 1)]
+        second = np.abs(sides[0] + sides[2] - 2 * sides[1])[..., 0] / step**2
+        steep = sum(abs(a) * inverse for _, weights, inverse, _ in parts for a in weights)
+        assert (second / 2 <= bounds[:, axis, None] + step * steep**3).all()
+
+
+def test_choices_are_shares_of_cells() -> None:
+    """A label is turned round as often as not: one input tells nothing, the other all it did."""
+    program = parse(
+        "input q[2] in real 0..1\noutput out in 0..3\nadjacent linf 1\n"
+        "c <- choose {0 : 1/4, 1 : 3/4}\n"
+        "x <- Gumbel(q[1], 1)\na <- 0\nif x > 1/2 then a <- 1 end\nif c = 0 then a <- 1 - a end\n"
+        "y <- Lap(q[2], 2)\nb <- 0\nif y > 1/2 then b <- 2 end\nout <- a + b\n"
+    )
+    found = profile(program, eps=1, eps_prv="1/8").delta_enclosure
+    p = [0.25 + 0.5 * -np.expm1(-np.exp(q - 0.5)) for q in (0, 1)]
+    r = [exp(-0.25) / 2, 1 - exp(-0.25) / 2]
+    truth = max(
+        sum(
+            max(a * b - exp(1 / 8) * c * d, 0)
+            for a, c in ((p[i], p[1 - i]), (1 - p[i], 1 - p[1 - i]))
+            for b, d in ((r[j], r[1 - j]), (1 - r[j], 1 - r[1 - j]))
+        )
+        for i, j in product((0, 1), repeat=2)
+    )
+    assert found.width <= F(1, 10**6)
+    assert float(found.lower) - 1e-9 <= truth <= float(found.upper) + 1e-9
