@@ -104,7 +104,7 @@ def supremum(value: Callable[[Array, Array], Array], inputs: int, high: int, *ru
     """Return about the largest value of a pair, from below."""
     rng, size = np.random.default_rng(1), (inputs, 3000)
     ends = rng.choice(np.array([0, 0.5, 1, 1.5, high - 1, high - 0.5, high]), size)
-    u = np.where(rng.random(size) < 0.7, ends, rng.uniform(0, high, size))
+    u = np.where(rng.random(size) < 0.7, ends, high * rng.random(size) ** 3)
     moves = np.where(rng.random(size) < 0.7, rng.choice([-1, 0, 1], size), rng.uniform(-1, 1, size))
     for step in range(24):
         u, moves = u.clip(0, high), moves.clip(-1, 1)

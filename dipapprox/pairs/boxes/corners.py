@@ -158,8 +158,9 @@ class CornerSearch(SetSearch):
                 sets = _joined(parts)
                 order = np.argsort(-sets.upper)
                 few = order[:_AT_ONCE]
-                # Next to a lower bound doubles tell no more.
-                few = few[sets.upper[few] > max(least + 2 * self._off(kind), self._claimed)]
+                # Next to a lower bound doubles tell no more, but whether there is anything.
+                near = 2 * self._off(kind) if least > 0 else 0.0
+                few = few[sets.upper[few] > max(least + near, self._claimed)]
                 # Points have no halves, nor have sets whose corners would not be exact.
                 corners = [each[few] for each in sets.corners]
                 kept = np.zeros(len(few), dtype=np.bool_)
