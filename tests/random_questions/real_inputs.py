@@ -106,7 +106,7 @@ def supremum(value: Callable[[Array, Array], Array], inputs: int, high: int, *ru
     ends = rng.choice(np.array([0, 0.5, 1, 1.5, high - 1, high - 0.5, high]), size)
     u = np.where(rng.random(size) < 0.7, ends, high * rng.random(size) ** 3)
     moves = np.where(rng.random(size) < 0.7, rng.choice([-1, 0, 1], size), rng.uniform(-1, 1, size))
-    for step in range(24):
+    for step in range(30):
         u, moves = u.clip(0, high), moves.clip(-1, 1)
         match rule:
             case "l0", _:
@@ -117,8 +117,8 @@ def supremum(value: Callable[[Array, Array], Array], inputs: int, high: int, *ru
             case _, radius:
                 change = radius * moves
         values = value(u, (u + change).clip(0, high))
-        best = np.argsort(-np.nan_to_num(values, nan=-1))[:10]
-        near = 0.3 * 0.6**step * rng.normal(size=(2, inputs, 30, 10))
+        best = np.argsort(-np.nan_to_num(values, nan=-1))[:50]
+        near = 0.5 * 0.7**step * rng.normal(size=(2, inputs, 30, 50))
         near[:, :, 0] = 0
         u = (u[:, None, best] + near[0]).reshape(inputs, -1)
         moves = (moves[:, None, best] + near[1]).reshape(inputs, -1)

@@ -22,8 +22,8 @@ counts with its own enclosure. Instead of delta one h_o = P_o(u) - E P_o(u') may
 all are negative, delta is 0. Where signs tell that S is one of few, only samples count in κ that
 some of their P_S depend on.
 
-Where all S that may be best show one sample alone, delta is
-at most what that sample tells of any pair, which is one number's (`one_by_one`): where other
+Where all S that may be best show one sample alone, or one alone has other laws at u and u', delta
+is at most what that sample tells of any pair, which is one number's (`one_by_one`): where other
 inputs may be anything, as many sets would be as good.
 
 **Doubles.** Corners are exact. The rest is off by `thresholds.error` and a few
@@ -214,10 +214,12 @@ class CornerSearch(SetSearch):
         bound, moving = np.ones(len(delta)), (None, None)
         if still is not None:
             moving = ~still[0], ~still[1]
-            if self._samples:
-                both = moving[0] | moving[1]
-                told = self._told_alone[both.argmax(axis=0)]
-                bound = np.where(both.sum(axis=0) == 1, told, 1.0)
+        if self._samples:
+            both = u.moved(places[0] != places[1])
+            if still is not None:
+                both &= moving[0] | moving[1]
+            told = self._told_alone[both.argmax(axis=0)]
+            bound = np.where(both.sum(axis=0) == 1, told, 1.0)
         bends = np.stack(
             [
                 factor * each.half(own, alone > 0, least < 0)

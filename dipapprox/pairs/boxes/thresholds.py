@@ -194,6 +194,11 @@ class Thresholds:
         ]
         return np.array(found, dtype=np.bool_)
 
+    def moved(self, changed: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Say by sample and polytope which cuts move, if inputs are changed at some corners."""
+        slopes = np.array([each.slope != 0 for each in self._cuts])
+        return (slopes[:, :, None] & changed.any(axis=-1)).any(axis=1)
+
     def is_alone(self, axis: int) -> bool:
         """Whether a real input moves one cut, or none."""
         return sum(len(each.offsets) for each in self._cuts if each.slope[axis]) <= 1

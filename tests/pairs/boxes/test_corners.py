@@ -306,3 +306,28 @@ def test_choices_are_shares_of_cells() -> None:
     )
     assert found.width <= F(1, 10**6)
     assert float(found.lower) - 1e-9 <= truth <= float(found.upper) + 1e-9
+
+
+def test_inputs_that_stay_tell_nothing() -> None:
+    """One of three inputs moves: the largest delta is that of a sample alone, where others are."""
+    lines = ["input q[3] in real 0..2", "output out[3] in {0, 1}", "adjacent l0 1"]
+    for k, noise in enumerate(("Gumbel", "Logistic", "Lap"), 1):
+        lines += [
+            f"x <- {noise}(q[{k}], 1/{k})",
+            f"if x > 1 then out[{k}] <- 1 else out[{k}] <- 0 end",
+        ]
+    found = profile(parse("\n".join(lines)), eps=1, eps_prv="1/2").delta_enclosure
+    alone = [
+        _largest_alone(lambda z: np.exp(-np.exp(-z)), 1),
+        _largest_alone(expit, 2),
+        _largest_alone(_laplace, 3),
+    ]
+    assert found.width <= F(1, 10**6)
+    assert float(found.lower) - 1e-9 <= max(alone) <= float(found.upper) + 1e-9
+
+
+def _largest_alone(below: Callable[[Array], Array], inverse: int) -> float:
+    """Of one number in 0..2, compared with 1, at an eps_prv of 1/2: delta is largest at ends."""
+    p = below((1 - np.array([0.0, 2.0])) * inverse)
+    gains = [a - exp(0.5) * b for q in (p, 1 - p) for a, b in (q, q[::-1])]
+    return float(max(gains))
