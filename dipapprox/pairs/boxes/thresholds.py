@@ -35,7 +35,6 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,19 +42,14 @@ from numpy.typing import NDArray
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.rounding import Array
 from dipapprox.data_classes import Record, replace
-from dipapprox.deferred import Deferred
 from dipapprox.events.instantiate import Instantiator
+from dipapprox.exact.choices import circuits
 from dipapprox.language.core import Input
 from dipapprox.language.domains import AllReals
 from dipapprox.laws.family import RealFamily
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.log_concave import own_cuts
 from dipapprox.semantics.state import FinalStates
-
-if TYPE_CHECKING:
-    from dipapprox.exact.choices import circuits
-else:
-    circuits = Deferred("dipapprox.exact.choices.circuits")
 
 _MOST_CELLS = 256  # tuples of cells
 _MOST_OUTPUTS = 8  # of whose sets it is said which samples matter
