@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import EnumType
 from fractions import Fraction
 from functools import partial
@@ -18,11 +18,14 @@ from dipapprox.language.functions.machine import (
     RULES,
     SCALARS,
     Array,
+    Broke,
+    Continued,
     Function,
     ImportedName,
     Machine,
     NameScope,
     Raised,
+    Returned,
     Stream,
     Text,
     followed,
@@ -34,6 +37,7 @@ from dipapprox.language.functions.machine import (
 from dipapprox.language.functions.objects import function_of, several
 from dipapprox.language.functions.operators import (
     MOST_BITS,
+    bounded,
     end,
     items,
     key,
@@ -303,12 +307,80 @@ def _walrus(machine: Machine, node: ast.NamedExpr, scope: NameScope) -> Any:
     return value
 
 
-# --- functions and comprehensions -----------------------------------------------------------------
+# --- loops, and what yields in them ---------------------------------------------------------------
 
 
-def _comprehended(
-    machine: Machine, node: Any, scope: NameScope, element: Callable[[NameScope], Any]
-) -> Stream:
+def loop_values(machine: Machine, node: Any, scope: NameScope) -> tuple[bool, Iterator[Any]]:
+    """Return what a loop goes through, and whether that has no end which is known."""
+    if isinstance(node, ast.While):
+        return True, iter(lambda: machine.evaluate(node.test, scope, truth), False)
+    given, values = machine.evaluate(node.iter, scope, lambda m, each: (each, items(m, each)))
+    return isinstance(given, Stream) and machine.endless, values
+
+
+def turns(
+    machine: Machine,
+    node: Any,
+    values: Iterator[Any],
+    scope: NameScope,
+    block: Callable[[Machine, list[ast.stmt], NameScope], Iterable[Any]],
+) -> Iterator[Any]:
+    """Yield what the turns of a loop yield, each of which is done by `block`."""
+    for value in values:
+        machine.step()
+        if isinstance(node, ast.For):
+            assign(machine, node.target, value, scope)
+        try:
+            yield from block(machine, node.body, scope)
+        except Continued:
+            continue
+        except Broke:
+            return
+    yield from block(machine, node.orelse, scope)
+
+
+def _stream(machine: Machine, values: Iterator[Any], inside: bool) -> Stream:
+    """Return what a body makes that yields: it goes on when it is asked, `inside` a call."""
+
+    def following() -> Iterator[Any]:
+        while True:
+            before, depth = machine.node, machine.depth
+            if inside:
+                machine.enter()
+            try:
+                value = next(values)
+            except (StopIteration, Returned):
+                return
+            except Raised as error:
+                raise machine.unended(error) from None
+            finally:
+                machine.node, machine.depth = before, depth
+            yield value
+
+    return Stream(following(), machine.age)
+
+
+def _yielded(machine: Machine, body: list[ast.stmt], scope: NameScope) -> Iterator[Any]:
+    """Do statements; yield what they yield where they, or `if` and loops of them, only yield."""
+    waiting = body[::-1]
+    while waiting:
+        match node := waiting.pop():
+            case ast.Expr(ast.Yield(value)):
+                yield value and machine.evaluate(value, scope)
+            case ast.Expr(ast.YieldFrom(value)):
+                yield from machine.evaluate(value, scope, items)
+            case ast.If(test=test):
+                way = machine.evaluate(test, scope, truth)
+                waiting += (node.body if way else node.orelse)[::-1]
+            case ast.For() | ast.While():
+                endless, values = loop_values(machine, node, scope)
+                machine.endless = machine.endless or endless
+                yield from turns(machine, node, values, scope, _yielded)
+            case _:
+                machine.evaluate(node, scope)
+
+
+def _comprehended(machine: Machine, node: Any, scope: NameScope, element: ast.expr) -> Stream:
     """Return the elements of a comprehension; the first iterable is evaluated at once."""
     generators: list[ast.comprehension] = node.generators
     if any(each.is_async for each in generators):
@@ -316,39 +388,26 @@ def _comprehended(
     first = machine.evaluate(generators[0].iter, scope, items)
     targets = (each for g in generators for each in ast.walk(g.target))
     local = frozenset(each.id for each in targets if isinstance(each, ast.Name))
+    body: list[ast.stmt] = [ast.Expr(ast.Yield(element))]
+    for each in reversed(generators):
+        for test in reversed(each.ifs):
+            body = [ast.If(test, body, [])]
+        body = [ast.For(each.target, each.iter, body, [])]
     inner = NameScope(local, scope, kind="comprehension")
-
-    def loop(depth: int, values: Iterator[Any] | None) -> Iterator[Any]:
-        if depth == len(generators):
-            yield element(inner)
-            return
-        each = generators[depth]
-        for value in values or machine.evaluate(each.iter, inner, items):
-            machine.step()
-            assign(machine, each.target, value, inner)
-            if all(machine.evaluate(test, inner, truth) for test in each.ifs):
-                yield from loop(depth + 1, None)
-
-    def elements() -> Iterator[Any]:
-        try:
-            yield from loop(0, first)
-        except Raised as error:
-            raise machine.unended(error) from None
-
-    return Stream(elements(), machine.age)
+    return _stream(machine, turns(machine, body[0], first, inner, _yielded), False)
 
 
 def _stream_of(machine: Machine, node: Any, scope: NameScope) -> Stream:
-    return _comprehended(machine, node, scope, lambda inner: machine.evaluate(node.elt, inner))
+    return _comprehended(machine, node, scope, node.elt)
 
 
 @rule(ast.DictComp)
 def _dict_of(machine: Machine, node: ast.DictComp, scope: NameScope) -> Any:
-    def pair(inner: NameScope) -> Any:
-        name = machine.evaluate(node.key, inner, key)
-        return name, machine.evaluate(node.value, inner)
-
-    return dict(listed(machine, _comprehended(machine, node, scope, pair)))
+    pair = ast.Dict([node.key], [node.value])
+    found: dict[Any, Any] = {}
+    for each in bounded(machine, _comprehended(machine, node, scope, pair)):
+        found.update(each)
+    return found
 
 
 RULES.update(
@@ -374,6 +433,9 @@ RULES.update(
         ),
         ast.Lambda: lambda machine, node, scope: function_of(machine, node, "<lambda>", scope),
         ast.GeneratorExp: _stream_of,
+        ast.Module: lambda machine, node, scope: _stream(
+            machine, _yielded(machine, node.body, scope), True
+        ),
         ast.ListComp: lambda machine, node, scope: listed(
             machine, _stream_of(machine, node, scope)
         ),

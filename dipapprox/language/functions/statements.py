@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
 from dipapprox.language.functions import library, objects, places
-from dipapprox.language.functions.expressions import access, around_star, assign, bind
+from dipapprox.language.functions.expressions import (
+    access,
+    around_star,
+    assign,
+    bind,
+    loop_values,
+    turns,
+)
 from dipapprox.language.functions.machine import (
     SCALARS,
     Array,
     Broke,
     Continued,
+    Function,
     ImportedName,
     Machine,
     NameScope,
     Raised,
     Returned,
-    Stream,
     is_object,
     kind_of,
     plain,
@@ -27,7 +34,7 @@ from dipapprox.language.functions.machine import (
     rule,
 )
 from dipapprox.language.functions.objects import function_of
-from dipapprox.language.functions.operators import combine, equal, is_same, items, truth
+from dipapprox.language.functions.operators import combine, equal, is_same, truth
 from dipapprox.language.functions.symbols import Symbolic
 from dipapprox.language.functions.words import INSTEAD
 
@@ -115,86 +122,12 @@ def _if(machine: Machine, node: ast.If, scope: NameScope) -> None:
 
 @rule(ast.For, ast.While)
 def _loop(machine: Machine, node: Any, scope: NameScope) -> None:
-    endless, values = _values(machine, node, scope)
+    endless, values = loop_values(machine, node, scope)
     machine.unbounded += endless
     try:
-        list(_turns(machine, node, values, scope, _block))
+        list(turns(machine, node, values, scope, _block))
     finally:
         machine.unbounded -= endless
-
-
-def _values(machine: Machine, node: Any, scope: NameScope) -> tuple[bool, Iterator[Any]]:
-    """Return what a loop goes through, and whether that has no end which is known."""
-    if isinstance(node, ast.While):
-        return True, iter(lambda: machine.evaluate(node.test, scope, truth), False)
-    given, values = machine.evaluate(node.iter, scope, lambda m, each: (each, items(m, each)))
-    return isinstance(given, Stream) and machine.endless, values
-
-
-def _turns(
-    machine: Machine,
-    node: Any,
-    values: Iterator[Any],
-    scope: NameScope,
-    block: Callable[[Machine, list[ast.stmt], NameScope], Iterable[Any]],
-) -> Iterator[Any]:
-    """Yield what the turns of a loop yield, each of which is done by `block`."""
-    for value in values:
-        machine.step()
-        if isinstance(node, ast.For):
-            assign(machine, node.target, value, scope)
-        try:
-            yield from block(machine, node.body, scope)
-        except Continued:
-            continue
-        except Broke:
-            return
-    yield from block(machine, node.orelse, scope)
-
-
-# --- functions that yield -------------------------------------------------------------------------
-
-
-@rule(ast.Module)
-def _stream(machine: Machine, node: ast.Module, scope: NameScope) -> Stream:
-    """Return what a call of a function makes whose body yields: that goes on when it is asked."""
-    values = _yielded(machine, node.body, scope)
-
-    def following() -> Iterator[Any]:
-        while True:
-            before = machine.node
-            machine.enter()
-            try:
-                value = next(values)
-            except (StopIteration, Returned):
-                return
-            except Raised as error:
-                raise machine.unended(error) from None
-            finally:
-                machine.depth -= 1
-                machine.node = before
-            yield value
-
-    return Stream(following(), machine.age)
-
-
-def _yielded(machine: Machine, body: list[ast.stmt], scope: NameScope) -> Iterator[Any]:
-    """Do statements; yield what they yield where they, or `if` and loops of them, only yield."""
-    for node in body:
-        match node:
-            case ast.Expr(ast.Yield(value)):
-                yield value and machine.evaluate(value, scope)
-            case ast.Expr(ast.YieldFrom(value)):
-                yield from machine.evaluate(value, scope, items)
-            case ast.If(test=test):
-                way = machine.evaluate(test, scope, truth)
-                yield from _yielded(machine, node.body if way else node.orelse, scope)
-            case ast.For() | ast.While():
-                endless, values = _values(machine, node, scope)
-                machine.endless = machine.endless or endless
-                yield from _turns(machine, node, values, scope, _yielded)
-            case _:
-                machine.evaluate(node, scope)
 
 
 # --- match ----------------------------------------------------------------------------------------
@@ -371,11 +304,11 @@ def _define(machine: Machine, node: ast.FunctionDef, scope: NameScope) -> None:
         match decorator:
             case ast.Attribute(ast.Name() as of, "setter"):
                 held = machine.evaluate(of, scope)
-                if isinstance(held, property):
+                if isinstance(held, property) and isinstance(function, Function):
                     function = held.setter(function)
                     continue
         name = _decorator(machine, decorator, scope)
-        if name in _METHODS:
+        if name in _METHODS and isinstance(function, Function):
             function = _METHODS[name](function)
         elif name == "dipapprox.mechanism":
             function.adjacent = decorator
@@ -404,7 +337,7 @@ def _class(machine: Machine, node: ast.ClassDef, scope: NameScope) -> None:
     bases = [machine.evaluate(each, scope) for each in node.bases]
     options: dict[str, bool] | None = None
     for decorator in node.decorator_list:
-        if _decorator(machine, decorator, scope) != "dataclasses.dataclass":
+        if options is not None or _decorator(machine, decorator, scope) != "dataclasses.dataclass":
             raise machine.refusal("this decorator of a class is not followed")
         options = {}
         for each in decorator.keywords if isinstance(decorator, ast.Call) else ():
