@@ -21,9 +21,9 @@ from dipapprox.exact.integers.elimination import Integers, discrete_probability
 from dipapprox.exact.laplace import algebra
 from dipapprox.exact.methods import LaplaceIntegrals
 from dipapprox.exact.real_outputs import quotients
+from dipapprox.exact.real_outputs.at_ends import EndQuotient, moved_sum
 from dipapprox.exact.real_outputs.comparison import ExactComparison
 from dipapprox.exact.real_outputs.line_signs import is_positive_somewhere
-from dipapprox.exact.real_outputs.log_concave import EndQuotient, moved_sum
 from dipapprox.exact.signs.values import enclose_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.core import Input

@@ -8,7 +8,7 @@ mechanism at its own budget, have no coefficients left (`line_signs`).
 Several independent numbers. Π f_k <= growth · Π g_k almost everywhere exactly if the product of the
 least factors c_k with f_k <= c_k g_k is at most growth. A least factor is looked for among the
 quotients of pieces that are proportional, and those far out, and is one if f_k <= c_k g_k is
-decided. Others, and all that has no closed form (`quotients`, `log_concave`), are bracketed by
+decided. Others, and all that has no closed form (`quotients`, `at_ends`), are bracketed by
 rational numbers, until their product is told from growth. Events that all paths of one number need
 are a factor, too, with a quotient of its own.
 """
@@ -32,14 +32,8 @@ from dipapprox.events.event import Connected, Part
 from dipapprox.exact.laplace import algebra
 from dipapprox.exact.laplace.algebra import ExactAlgebra, Function, Piece, TooManyTerms, Units
 from dipapprox.exact.methods import EventForms, ratio_sum
+from dipapprox.exact.real_outputs.at_ends import CutQuotient, CutSum, EndQuotient, Masses, moved_sum
 from dipapprox.exact.real_outputs.line_signs import Coefficients, added, is_positive_somewhere
-from dipapprox.exact.real_outputs.log_concave import (
-    CutQuotient,
-    CutSum,
-    EndQuotient,
-    Masses,
-    moved_sum,
-)
 from dipapprox.exact.real_outputs.quotients import EnclosedQuotient
 from dipapprox.exact.signs.values import sign_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio

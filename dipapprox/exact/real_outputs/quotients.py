@@ -18,7 +18,7 @@ e^|(ln f/g)' (t - s) / 2|: an error of second order where it has a maximum. From
 is at least every value, as f and g are continuous between marks. Pieces that bound it worst are
 halved.
 
-**Far out.** By what is known of quotients at infinite ends (`log_concave`),
+**Far out.** By what is known of quotients at infinite ends (`at_ends`),
 
     f / g  <=  Σ v_i sup (f_i / r)  /  Σ w_j inf (g_j / r),    f / g  <=  max v_i f_i / (w_i g_i)
 
@@ -43,7 +43,7 @@ from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.data_classes import Record
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import EVERYWHERE, Connected, Interval, Part, common
-from dipapprox.exact.real_outputs.log_concave import (
+from dipapprox.exact.real_outputs.at_ends import (
     FEW_BITS,
     INFINITE,
     MOST_BITS,

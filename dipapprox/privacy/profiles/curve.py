@@ -370,7 +370,12 @@ def _solved(
     """Solve one pair for its least factor, to half of `slack`, relatively, if bits allow."""
 
     def again(bits: int, known: _Rungs) -> _Rungs | None:
-        solved = details.least_factor(pair, delta, bits)
+        try:
+            solved = details.least_factor(pair, delta, bits)
+        except LimitReached:
+            if not known:
+                raise
+            return None
         return None if isinstance(solved, NotEnclosed) else (*known, (solved, bits))
 
     def narrow(known: _Rungs) -> bool:

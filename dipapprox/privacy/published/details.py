@@ -162,7 +162,12 @@ class PublishedDetails:
             if best >= LARGEST_FACTOR:
                 return LeastFactor(LARGEST_FACTOR, None, None)
             probe = min(probe, LARGEST_FACTOR)
-            excess = self._divergences.excess(pair, Factor(probe, probe), bits)
+            try:
+                excess = self._divergences.excess(pair, Factor(probe, probe), bits)
+            except LimitReached:
+                if best == 1:
+                    raise
+                return LeastFactor(best, None, None)  # what is demanded stays demanded
             if isinstance(excess, NotEnclosed) or any(each.where is None for each in excess):
                 return self._bracketed(pair, delta, bits, best)
             first = sum((each.first.lower for each in excess), Fraction(0))
@@ -221,7 +226,12 @@ class PublishedDetails:
                 place = max((low + first) / 2, first - _FARTHER * width)
             else:
                 break
-            found = self._pairs.side(pair, place, delta, bits)
+            try:
+                found = self._pairs.side(pair, place, delta, bits)
+            except LimitReached:
+                if low == 1 and high is None:
+                    raise
+                break
             if found is Side.BELOW:
                 high = place
             elif found is Side.ABOVE:
