@@ -32,7 +32,7 @@ from dipapprox.version import VERSION
 
 _NEGATIVE_VALUE = re.compile(r"-[\d.]")
 _HOMES = {
-    **dict.fromkeys(("verify", "decide", "profile", "calibrate"), "asking"),
+    **dict.fromkeys(("verify", "decide", "profile", "calibrate", "probability"), "asking"),
     "new": "examples",
     "unroll": "show",
     "tables": "sweep",

@@ -1,7 +1,7 @@
 """The commands that ask about a program: file, question, answer.
 
 The words FILE, -p, --widen; the flags of the question; the exit status of the answer. The commands
-that ask about pairs of inputs differ in what `PAIRED` says.
+that ask about pairs of inputs differ in what `PAIRED` says; `probability` asks about one input.
 """
 
 from __future__ import annotations
@@ -9,9 +9,8 @@ from __future__ import annotations
 import argparse
 import csv
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
-from importlib import import_module
 from io import StringIO
 from pathlib import Path
 from typing import Any, Generic
@@ -29,11 +28,11 @@ from dipapprox.language.core import Program
 from dipapprox.pairs.adjacency import count_selected
 from dipapprox.privacy import charts
 from dipapprox.privacy.description import text_of
-from dipapprox.privacy.run import Options, Setting
+from dipapprox.privacy.run import LARGEST_PRECISION, Options, Setting
 from dipapprox.privacy.scope import widening_by_pairs
 from dipapprox.privacy.verdict import Answer
+from dipapprox.questions import decide, probability, profile, verify, worst_pair
 from dipapprox.questions import question as questions
-from dipapprox.questions import worst_pair
 from dipapprox.questions.arguments import spelled_as_flag
 from dipapprox.questions.kinds import Pairs
 from dipapprox.replays import files
@@ -200,7 +199,7 @@ def asking_of(
 class Paired(Record):
     """A command that asks about pairs of a program's inputs."""
 
-    asks: str  # module and type of its question
+    asks: Callable[[], type[Any]]  # its question
     claims: bool = False  # whether it may be certified, and is warned about if it says nothing
     plot: str | None = None  # what is drawn of its answer
     reals: bool = True  # whether inputs may be any real numbers
@@ -208,31 +207,25 @@ class Paired(Record):
 
 PAIRED = {
     "verify": Paired(
-        "verify.Verify", claims=True, plot="where the worst pair of real inputs lies,"
+        lambda: verify.Verify, claims=True, plot="where the worst pair of real inputs lies,"
     ),
-    "decide": Paired("decide.Decide", claims=True, reals=False),
+    "decide": Paired(lambda: decide.Decide, claims=True, reals=False),
     "profile": Paired(
-        "profile.Profile",
+        lambda: profile.Profile,
         plot="the curve, --renyi by order, or where the worst pair of real inputs lies,",
     ),
-    "calibrate": Paired("profile.Calibrate"),
+    "calibrate": Paired(lambda: profile.Calibrate),
 }
 
 
 def add_words(parser: argparse.ArgumentParser) -> None:
     """Add the words of the command that the parser is of, one of `PAIRED`."""
     paired = PAIRED[parser.get_default("command")]
-    question = _question(paired)
+    question = paired.asks()
     add_program(parser)
     add_question(parser, question, certificate=paired.claims, plot=paired.plot)
     if hasattr(question, "curve"):
         parser.add_argument("--csv", action="store_true", help="print comma-separated values")
-
-
-def _question(paired: Paired) -> type[Any]:
-    module, _, name = paired.asks.partition(".")
-    found: type[Any] = getattr(import_module(f"dipapprox.questions.{module}"), name)
-    return found
 
 
 def run(words: argparse.Namespace, out: Output) -> int:
@@ -240,7 +233,7 @@ def run(words: argparse.Namespace, out: Output) -> int:
     as_csv = getattr(words, "csv", False)
     if words.json and as_csv:
         raise UserError("--json and --csv exclude each other")
-    asked = asking_of(words, _question(paired))
+    asked = asking_of(words, paired.asks())
     given, question, options = program_of(words), asked.question, asked.options
     pairs: Pairs = question.pairs
     delta = getattr(question, "exact_delta", question.delta)
@@ -305,6 +298,33 @@ def _csv_of(fields: Mapping[str, Any]) -> str:
     text = StringIO()
     csv.writer(text, lineterminator="\n").writerows([rows[0], *(each.values() for each in rows)])
     return text.getvalue()
+
+
+_BINS = 80  # of a density, in a picture
+
+
+def add_probability(parser: argparse.ArgumentParser) -> None:
+    add_program(parser)
+    add_question(parser, probability.Probability, plot="the densities of real outputs")
+
+
+def run_probability(words: argparse.Namespace, out: Output) -> int:
+    asked, given = asking_of(words, probability.Probability), program_of(words)
+    # Relative widths may need many bits; nobody asks for more than are needed.
+    options = replace(asked.options, max_precision=LARGEST_PRECISION)
+    program = load(given, reals=True)
+    bins = 0 if asked.plot is None else _BINS
+    result = asked.question.with_densities(program, options, bins)
+    if asked.json or result.outputs:
+        out.show_answer(result, json=asked.json)
+    if asked.plot is not None:
+        for chart in result.densities():
+            pictures.draw(chart, asked.plot)
+    if asked.report is not None:
+        review.write(asked.report, result, (text_of(given.source),), None, None)
+    if result.reason is not None:
+        print(f"unknown: {result.reason}", file=sys.stderr)
+    return status_of(result)
 
 
 def status_of(found: Any) -> int:

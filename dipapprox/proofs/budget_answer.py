@@ -16,7 +16,6 @@ from dipapprox.arithmetic.extended import Extended
 from dipapprox.data_classes import Record, field
 from dipapprox.digits import decimal_text, exact_text
 from dipapprox.errors import INTERRUPTED
-from dipapprox.language.core import Value
 from dipapprox.privacy.description import (
     Description,
     End,
@@ -252,10 +251,3 @@ def private_text(budget: Fraction | None) -> str:
     if budget is None:
         return "private"
     return "(ε, 0)-DP" if budget == 1 else f"({decimal_text(budget)} ε, 0)-DP"
-
-
-def plain_value(value: Value) -> int | str:
-    """A value as JSON has it: whole numbers as such, other numbers and names as texts."""
-    if isinstance(value, Fraction):
-        return int(value) if value.denominator == 1 else exact_text(value)
-    return value

@@ -12,7 +12,8 @@ from dipapprox.language.cells import statements_in
 from dipapprox.language.core import Program, Value
 from dipapprox.language.domains import AllReals, domain_text
 from dipapprox.privacy.description import Table, count
-from dipapprox.proofs.budget_answer import BudgetAnswer, budget_text, optional_text, plain_value
+from dipapprox.privacy.notation import plain_value
+from dipapprox.proofs.budget_answer import BudgetAnswer, budget_text, optional_text
 from dipapprox.proofs.two_inputs import Point, TwoInputs, is_open
 from dipapprox.proofs.worst_change import Box, StateProof
 

@@ -21,8 +21,9 @@ from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.services import Change, Service
 from dipapprox.limits import check_limits
 from dipapprox.privacy.description import Table, count
+from dipapprox.privacy.notation import plain_value
 from dipapprox.privacy.run import Replayed
-from dipapprox.proofs.budget_answer import BudgetAnswer, plain_value
+from dipapprox.proofs.budget_answer import BudgetAnswer
 from dipapprox.services.evidence import replayed
 from dipapprox.services.loss import Loss, Reply, SeenCall
 from dipapprox.services.model import (
