@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
 from bench.cases import DELTA, EPSILON, single_pair
 from bench.rows import Figure, Row, Rows, Table, largest_file, of, proving, taken
 from bench.timing import NoAnswer, Outcome, Patience, Run, Timing, ratio, side_by_side
+from dipapprox.data_classes import replace
 from dipapprox.kernel.errors import asking
 from dipapprox.kernel.replay import replay
 from dipapprox.language.core import Program

@@ -94,10 +94,10 @@ class Span(Record):
         return self.source.text[self.start : self.end]
 
 
-class Located(Record):
+class Located(Record, kw_only=True):
     """What may have been written somewhere; two things are equal wherever they are."""
 
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+    span: Span | None = field(default=None, compare=False, repr=False)
 
 
 class Diagnostic(Record):

@@ -66,7 +66,7 @@ LAYERS = (
 HOMES: dict[str, set[str]] = {
     "ply": {"language"},
     "igraph": {"integrals"},
-    "msgspec": {"schemas", "experiments", "services"},
+    "msgspec": {"data_classes", "experiments", "schemas", "services"},
     "flint": {"kernel", "arithmetic", "laws", "numerics", "composition", "exact"},
     "rich": {"cli"},
     "shtab": {"cli"},

@@ -95,7 +95,6 @@ def test_a_verification_loads_what_it_needs_only() -> None:
         "igraph",
         "importlib.metadata",
         "matplotlib",
-        "msgspec",
         "multiprocessing",
         "pygments",
         "rich",
@@ -190,7 +189,7 @@ def test_the_python_functions_load_what_they_need_only() -> None:
     found = with_folders(said_by(code + _LOADED))
     assert "dipapprox.questions.verify" in found
     layers = ("automata", "composition", "proofs", "services", "replays")
-    assert not found & {"msgspec", "rich", *(f"dipapprox.{layer}" for layer in layers)}
+    assert not found & {"rich", *(f"dipapprox.{layer}" for layer in layers)}
 
 
 # --- the walk to an answer ------------------------------------------------------------------------

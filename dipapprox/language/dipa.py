@@ -57,7 +57,7 @@ class StatedTransition(Located):
     assigned: tuple[str, ...]
     output: str
     target: str
-    target_span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+    target_span: Span | None = field(default=None, compare=False, repr=False)
 
 
 class AutomatonNoise(Record):

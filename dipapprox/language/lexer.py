@@ -26,7 +26,7 @@ from typing import Any
 
 from ply import yacc
 
-from dipapprox.data_classes import Record, field
+from dipapprox.data_classes import Record, settle
 from dipapprox.digits import MOST_DIGITS, read_decimal
 from dipapprox.errors import Diagnosis, shorten
 from dipapprox.source import HIDDEN, SourceFile, Span, named, unlike_ascii, visible
@@ -81,13 +81,13 @@ class Spelling(Record, eq=False):
     marks: Mapping[str, str]
     unexpected: Callable[[str, int], tuple[int, str, str]]
     long_number: str = ""
-    pattern: re.Pattern[str] = field(init=False)
+    pattern: re.Pattern[str] = re.compile("")  # of all of them: `__post_init__`
 
     def __post_init__(self) -> None:
         marks = "|".join(map(re.escape, sorted(self.marks, key=len, reverse=True)))
         groups = (f"(?P<{kind}>{each})" for kind, each in {**self.patterns, "MARK": marks}.items())
         # In ASCII: \d would be every digit of Unicode, ৪ among them.
-        object.__setattr__(self, "pattern", re.compile("|".join(groups), re.ASCII))
+        settle(self, "pattern", re.compile("|".join(groups), re.ASCII))
 
     def tokens(self, *others: str) -> tuple[str, ...]:
         """Return the types of all tokens, and some others, but those that no grammar sees."""

@@ -187,7 +187,7 @@ def mechanism(
         folder = Path(function.__code__.co_filename).parent
         made: Mechanism[Arguments, Returned] = Mechanism(
             *(function.__name__, function.__doc__),
-            lambda: (LiveScope(function).read, Files(folder), adjacent),
+            lambda: (LiveScope(frozenset(), None, function=function).read, Files(folder), adjacent),
         )
         update_wrapper(made, function)
         return made

@@ -38,7 +38,7 @@ def mention(tree: object, name: str) -> ast.Name | None:
 
 def _parts_of(node: Any) -> Iterator[Any]:
     """Yield what a node itself says, besides its place, last things first."""
-    return (getattr(node, name) for name in reversed(node.__match_args__))
+    return (getattr(node, name) for name in reversed(type(node).__match_args__))
 
 
 def statements_of(block: ast.Block) -> Iterator[ast.Statement]:
@@ -116,7 +116,7 @@ def rewrite(tree: Tree, change: Change) -> Tree:
         return found  # type: ignore[no-any-return]  # the caller's
     node: Any = tree
     changed: dict[str, Any] = {}
-    for name in node.__match_args__:
+    for name in type(node).__match_args__:
         old = getattr(node, name)
         new = rewrite(old, change)
         if new is not old:

@@ -10,7 +10,7 @@ from functools import cache
 from math import ceil
 from typing import TYPE_CHECKING
 
-from dipapprox.data_classes import Record, field
+from dipapprox.data_classes import Record, field, settle
 from dipapprox.laws.family import BOTH_SIDES, Family, IntegerFamily, RealFamily
 from dipapprox.laws.libraries import boxes, enclosure, flint, precision
 
@@ -29,13 +29,13 @@ class Distribution(Record):
     scale: Fraction
     # Laws are looked up by the thousand and fractions hash slowly. The family, whose hash differs
     # between processes, is left out: a pickled law keeps its hash.
-    _hash: int = field(init=False, repr=False, compare=False)
+    _hash: int = field(default=0, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.scale <= 0:
             raise ValueError(f"scale must be > 0, got {self.scale}")
         mean, scale = self.mean.as_integer_ratio(), self.scale.as_integer_ratio()
-        object.__setattr__(self, "_hash", hash((mean, scale)))
+        settle(self, "_hash", hash((mean, scale)))
 
     def __hash__(self) -> int:
         return self._hash

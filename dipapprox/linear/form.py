@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import gcd, lcm
 
-from dipapprox.data_classes import Record, field
+from dipapprox.data_classes import Record, field, settle
 
 Symbol = int | str
 Difference = tuple[int, int, Fraction]
@@ -33,7 +33,7 @@ class LinearForm(Record):
     terms: tuple[tuple[Symbol, Fraction], ...]
     constant: Fraction
     # Forms are looked up by the thousand. Names hash differently in other processes.
-    _hash: int | None = field(default=None, init=False, repr=False, compare=False)
+    _hash: int | None = field(default=None, repr=False, compare=False)
 
     def __hash__(self) -> int:
         found = self._hash
@@ -41,11 +41,16 @@ class LinearForm(Record):
             # Of integers: fractions hash slowly.
             terms = [(s, c.numerator, c.denominator) for s, c in self.terms]
             found = hash((*terms, self.constant.numerator, self.constant.denominator))
-            object.__setattr__(self, "_hash", found)
+            settle(self, "_hash", found)
         return found
 
-    def __getstate__(self) -> list[object]:
-        return [self.terms, self.constant, None]
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, LinearForm):
+            return NotImplemented
+        return self.constant == other.constant and self.terms == other.terms
+
+    def __reduce__(self) -> tuple[type[LinearForm], tuple[object, ...]]:
+        return LinearForm, (self.terms, self.constant)
 
     @classmethod
     def of(cls, terms: Mapping[Symbol, Fraction], constant: Fraction = _ZERO) -> LinearForm:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure
-from dipapprox.data_classes import Record
+from dipapprox.data_classes import Record, settle
 from dipapprox.digits import brief_text, exact_text
 from dipapprox.errors import BrokenInvariant, UserError
 from dipapprox.language.domains import exact_number
@@ -28,29 +28,29 @@ class Claim(Record):
 
     eps: Fraction
     delta: Fraction
-    growth: Growth
+    growth: Growth = cast("Growth", None)  # that of `eps`, or of a number
 
-    def __init__(
-        self, eps: Fraction, delta: Fraction, eps_prv: Fraction | Growth | None = None
-    ) -> None:
-        """Claim it; with `eps_prv` equal to `eps` if none is given.
+    if TYPE_CHECKING:
 
-        Raises:
-            UserError: If a value is out of range.
-        """
+        def __init__(
+            self, eps: Fraction, delta: Fraction, growth: Growth | Fraction | None = None
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
         # An int would turn into a float as soon as it is raised to a negative power.
-        eps, delta = exact_number(eps, "eps"), exact_number(delta, "delta")
+        eps, delta = exact_number(self.eps, "eps"), exact_number(self.delta, "delta")
         if eps <= 0:
             raise UserError(f"eps must be > 0, got {exact_text(eps)}")
-        if not isinstance(eps_prv, Growth):
-            eps_prv = Growth(eps if eps_prv is None else exact_number(eps_prv, "eps_prv"))
-            if eps_prv.rate < 0:
-                raise UserError(f"eps_prv must be >= 0, got {exact_text(eps_prv.rate)}")
+        growth: object = self.growth
+        if not isinstance(growth, Growth):
+            growth = Growth(eps if growth is None else exact_number(growth, "eps_prv"))
+            if growth.rate < 0:
+                raise UserError(f"eps_prv must be >= 0, got {exact_text(growth.rate)}")
         if not 0 <= delta <= 1:
             raise UserError(f"delta must be in [0, 1], got {exact_text(delta)}")
-        object.__setattr__(self, "eps", eps)
-        object.__setattr__(self, "delta", delta)
-        object.__setattr__(self, "growth", eps_prv)
+        settle(self, "eps", eps)
+        settle(self, "delta", delta)
+        settle(self, "growth", growth)
 
     @property
     def eps_prv(self) -> Fraction:

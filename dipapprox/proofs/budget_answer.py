@@ -31,7 +31,7 @@ from dipapprox.privacy.verdict import TONES, Answer
 from dipapprox.proof_steps.verdicts import WrittenProof
 
 
-class BudgetAnswer(Result, Record):
+class BudgetAnswer(Record, Result, kw_only=True):
     """The answer to: is it (D·eps, 0)-private for every eps > 0, and for which D?
 
     Attributes:
@@ -62,15 +62,15 @@ class BudgetAnswer(Result, Record):
     has_none: bool
     reason: str | None
     states: int
-    quotient_states: int | None = field(kw_only=True, default=None)
-    structures: tuple[str, ...] = field(kw_only=True, default=())
-    published_weight: Fraction | None = field(kw_only=True, default=None)
-    caveat: str | None = field(kw_only=True, default=None)
-    budget: Fraction | None = field(kw_only=True, default=None)
-    seconds: float = field(kw_only=True, default=0.0)
-    eps: Fraction | None = field(kw_only=True, default=None)
-    replayed: Replayed | None = field(kw_only=True, default=None)
-    unproved: str | None = field(kw_only=True, default=None)
+    quotient_states: int | None = None
+    structures: tuple[str, ...] = ()
+    published_weight: Fraction | None = None
+    caveat: str | None = None
+    budget: Fraction | None = None
+    seconds: float = 0.0
+    eps: Fraction | None = None
+    replayed: Replayed | None = None
+    unproved: str | None = None
 
     asked: ClassVar[str] = "compare its answer: proof.answer is Answer.DP"
 

@@ -57,7 +57,7 @@ class Round(Record):
         }
 
 
-class EndlessProof(BudgetAnswer):
+class EndlessProof(BudgetAnswer, kw_only=True):
     """An answer for inputs of any length and every eps.
 
     Attributes:
@@ -79,9 +79,9 @@ class EndlessProof(BudgetAnswer):
     analysis: Analysis = field(repr=False)
     rounds: tuple[Round, ...]
     beyond: int | None
-    again: bool = field(kw_only=True, default=False)
-    quiet: Fraction | None = field(kw_only=True, default=None)
-    ray: WordBound | None = field(kw_only=True, default=None, repr=False)
+    again: bool = False
+    quiet: Fraction | None = None
+    ray: WordBound | None = field(default=None, repr=False)
 
     @property
     def _at_any(self) -> bool:

@@ -31,7 +31,7 @@ def _delta(given: object, name: str) -> Delta:
 _unswept = partial(argument, swept=False)
 
 
-class Decide(DecisionQuestion, Question):
+class Decide(DecisionQuestion, Question, kw_only=True):
     """Is it (budget * eps, delta)-differentially private at every eps of an interval?"""
 
     name: ClassVar[str] = "decide"

@@ -296,7 +296,7 @@ def _each(
     return read_all
 
 
-class Compose(Record, Question):
+class Compose(Record, Question, kw_only=True):
     """The least eps_prv for a delta, the least delta for an eps_prv, a curve, or a claim."""
 
     name: ClassVar[str] = "compose"

@@ -58,7 +58,7 @@ def _intervals(given: object, name: str) -> dict[str, Interval]:
     return found
 
 
-class Probability(Record, Question):
+class Probability(Record, Question, kw_only=True):
     """The output distribution of one input."""
 
     name: ClassVar[str] = "probability"

@@ -116,7 +116,7 @@ def _orders(given: object, name: str) -> tuple[Order, ...]:
     return tuple(found)
 
 
-class Profile(Record, Question):
+class Profile(Record, Question, kw_only=True):
     """The least delta for an eps_prv, the least eps_prv for a delta, a curve, or divergences."""
 
     name: ClassVar[str] = "profile"
@@ -198,7 +198,7 @@ class Profile(Record, Question):
                 raise BrokenInvariant("another answer than was asked for")
 
 
-class Calibrate(Record, Question):
+class Calibrate(Record, Question, kw_only=True):
     """A certified eps of the program, and a slightly larger, refuted one."""
 
     name: ClassVar[str] = "calibrate"

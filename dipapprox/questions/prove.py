@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 Proof = AutomatonProof | RealProof | StreamProof | ServiceProof
 
 
-class Prove(Record, Question):
+class Prove(Record, Question, kw_only=True):
     """The least D for which it is (D * eps, 0)-differentially private at every eps > 0."""
 
     name: ClassVar[str] = "prove"

@@ -107,7 +107,7 @@ def argument(
     most = None if required else default
     said = Argument("", read, metavar, help, most, required, swept, group, choices)
     own: dict[str, Any] = {} if required else {"default": None}
-    return field(kw_only=True, metadata={"argument": said}, **own)
+    return field(metadata={"argument": said}, **own)
 
 
 @cache

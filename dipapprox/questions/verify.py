@@ -33,7 +33,7 @@ PAIRS_HELP = (
 )
 
 
-class Verify(Record, Question):
+class Verify(Record, Question, kw_only=True):
     """A claim; numbers and formulas are those of the program run at `eps`."""
 
     name: ClassVar[str] = "verify"

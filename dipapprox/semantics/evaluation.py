@@ -65,24 +65,24 @@ class Values(Protocol):
         """Return the product of two forms with symbols, or raise what says that it is no form."""
 
 
-class Forms(Record, frozen=False, eq=False):
+class Forms(Record, frozen=False, eq=False, kw_only=True):
     """Values in one execution: equal ones are the same object."""
 
     # The one object that stands for equal forms.
-    forms: dict[LinearForm, LinearForm] = field(default_factory=dict, kw_only=True)
+    forms: dict[LinearForm, LinearForm] = field(default_factory=dict)
     # The one object that stands for a value.
-    constants: dict[core.Value, StoredValue] = field(default_factory=dict, kw_only=True)
+    constants: dict[core.Value, StoredValue] = field(default_factory=dict)
     # The same by the identity of a value, which is kept alive so: fractions hash slowly.
-    seen: dict[int, tuple[core.Value, StoredValue]] = field(default_factory=dict, kw_only=True)
+    seen: dict[int, tuple[core.Value, StoredValue]] = field(default_factory=dict)
     # Two forms, which are kept alive so, and their sum, by the identities of the two.
     sums: dict[tuple[int, int], tuple[LinearForm, LinearForm, LinearForm]] = field(
-        default_factory=dict, kw_only=True
+        default_factory=dict
     )
     # The form that an input is: a symbol, or a constant if the domain has one value; None if values
     # have names, and the path has to know which.
-    inputs: Mapping[str, LinearForm | None] = field(default_factory=dict, kw_only=True)
+    inputs: Mapping[str, LinearForm | None] = field(default_factory=dict)
     # The cells of this turn of a loop, by those of the first one.
-    cells: dict[str, str] = field(default_factory=dict, kw_only=True)
+    cells: dict[str, str] = field(default_factory=dict)
 
 
 def evaluate(forms: Forms, expression: core.Expression, state: Values) -> StoredValue:

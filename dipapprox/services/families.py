@@ -299,16 +299,16 @@ def _value(given: object, cell: Cell, where: str) -> Value:
     return value
 
 
-class FamilyProof(ServiceProof):
+class FamilyProof(ServiceProof, kw_only=True):
     """The answer to: do these families prove that the service is private? Unknown if they do not.
 
     Its loss is what they prove.
     """
 
-    families: Families = field(kw_only=True, repr=False)
+    families: Families = field(repr=False)
     # The first thing that is not as it should be; None if the families were accepted, or not all
     # was checked.
-    rejection: Rejection | None = field(kw_only=True)
+    rejection: Rejection | None
 
     def replay(self) -> Replayed:
         """Refuse; see `BudgetAnswer.replay`."""

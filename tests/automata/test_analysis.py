@@ -4,7 +4,6 @@ import json
 import random
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise, product
 from math import exp, log
@@ -51,6 +50,7 @@ from dipapprox.automata.words import (
     ray_of,
     turned,
 )
+from dipapprox.data_classes import replace
 from dipapprox.language.dipa import parse_dipa
 from dipapprox.limits import limited
 from dipapprox.proof_steps.automata import machines_of

@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 from graphlib import TopologicalSorter
 
@@ -20,6 +19,7 @@ from dipapprox.automata.structures import holds
 from dipapprox.automata.unfolding import Quotient, Unfolding, augment, quotient, with_visible_stops
 from dipapprox.automata.weights import fallback_weight, published_weight, tainted_walk
 from dipapprox.automata.words import SeenSymbol, WordSearch, WordStep
+from dipapprox.data_classes import replace
 from dipapprox.language.dipa import AutomatonNoise, parse_dipa
 from tests.automata import examples
 from tests.automata.examples import automaton

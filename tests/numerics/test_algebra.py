@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from math import comb
@@ -16,6 +15,7 @@ from hypothesis import strategies as st
 
 from dipapprox import Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
+from dipapprox.data_classes import replace
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Connected, Event, Star
 from dipapprox.laws.distribution import Distribution, tail_mass

@@ -4,7 +4,6 @@ Source: the DiPC paper's mechanisms, recomputed by hand and in exact arithmetic 
 are those of the project's specification of DiPC, section 8).
 """
 
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from dipapprox import (
     Program,
     UserError,
 )
+from dipapprox.data_classes import replace
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exact.signs import zeros as isolation
 from dipapprox.exact.signs.interval import ALL_EPSILONS

@@ -1,6 +1,5 @@
 """The Python interface: failures are answers; profiles, calibrations, closed forms."""
 
-import dataclasses
 import json
 import math
 from fractions import Fraction
@@ -13,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dipapprox
-from dipapprox import Answer, LimitReached, Limits, Options, Program, UserError
+from dipapprox import Answer, LimitReached, Limits, Options, Program, UserError, data_classes
 from dipapprox.errors import NoCertificate
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.divergence import Search
@@ -220,7 +219,7 @@ def test_ends_that_do_not_exist() -> None:
     assert "no refuted eps" in found.reason
     assert found.meaning.startswith("certified at this eps; no eps tried was refuted; that the")
     assert json.loads(found.to_json())["meaning"] == found.meaning
-    neither = dataclasses.replace(found, certified=None)
+    neither = data_classes.replace(found, certified=None)
     assert "at the" not in neither.meaning
 
 

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import prod
@@ -18,6 +17,7 @@ from hypothesis import assume, example, given, reject
 from hypothesis import strategies as st
 
 from dipapprox.bundled import BUNDLED
+from dipapprox.data_classes import replace
 from dipapprox.errors import BrokenInvariant, LimitReached, SourceError
 from dipapprox.language import core
 from dipapprox.language.cells import written_out

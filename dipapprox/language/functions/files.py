@@ -24,6 +24,7 @@ from pathlib import Path
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, get_args, get_origin
 
+from dipapprox.data_classes import field
 from dipapprox.errors import SourceError, UserError
 from dipapprox.language.functions import expressions, library, objects, places, statements
 from dipapprox.language.functions.expressions import bind
@@ -299,28 +300,25 @@ def reached(values: list[Any], *, whole: bool = True) -> frozenset[int]:
 # --- functions of running programs ----------------------------------------------------------------
 
 
-class LiveScope(NameScope, frozen=False, eq=False):
-    """What a function of a running program finds around it."""
+class LiveScope(NameScope, frozen=False, eq=False, kw_only=True):
+    """What a function of a running program finds around it; `UserError` if it has no text."""
 
-    __slots__ = ("__dict__",)
+    function: Any
+    # What is known of values by identity, with these: containers stay the same ones.
+    seen: dict[int, Any] = field(default_factory=dict)
+    held: dict[str, Any] = field(default_factory=dict)  # by its closure
+    node: Any = None
+    read: Any = None  # the function
 
-    def __init__(self, function: FunctionType, seen: dict[int, Any] | None = None) -> None:
-        """Find the text of a function, and all that it names; `UserError` if there is none.
-
-        Args:
-            seen: What is known of values by identity, with these: containers stay the same ones.
-        """
-        super().__init__(frozenset(), None, fixed=True, kind="module")
-        self.function = function
-        self.node = _definition(function)
-        untyped: Any = function
-        if untyped.__builtins__ is not vars(builtins):
+    def __post_init__(self) -> None:
+        self.fixed, self.kind = True, "module"
+        self.node, function = _definition(self.function), self.function
+        if function.__builtins__ is not vars(builtins):
             raise UserError(f"'{function.__name__}' has other built-in functions than Python's")
         cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-        self._held = {name: cell.cell_contents for name, cell in cells if cell != CellType()}
-        self._seen: dict[int, Any] = {} if seen is None else seen
+        self.held = {name: cell.cell_contents for name, cell in cells if cell != CellType()}
         self.read = Function(function.__name__, self.node, self, Signature())
-        self._seen[id(function)] = function, self.read
+        self.seen[id(function)] = function, self.read
         for each in ast.walk(self.node):
             if isinstance(each, ast.Name):
                 self.holder(each.id)
@@ -332,7 +330,7 @@ class LiveScope(NameScope, frozen=False, eq=False):
 
     def holder(self, name: str, *, inside: bool = True) -> NameScope | None:
         free = name in self.function.__code__.co_freevars
-        space = self._held if free else self.function.__globals__
+        space = self.held if free else self.function.__globals__
         if name in space and name not in self.values:
             self.values[name] = self.known(space[name], name)
         return self
@@ -344,11 +342,11 @@ class LiveScope(NameScope, frozen=False, eq=False):
             kind is float and isinf(value)
         ):
             return value
-        if id(value) in self._seen:
-            return self._seen[id(value)][1]
+        if id(value) in self.seen:
+            return self.seen[id(value)][1]
         if kind is list:
             cells: list[Any] = []
-            self._seen[id(value)] = value, cells
+            self.seen[id(value)] = value, cells
             cells.extend(self.known(each, name) for each in value)
             made: Any = cells
         elif kind in (tuple, set):
@@ -360,7 +358,7 @@ class LiveScope(NameScope, frozen=False, eq=False):
         held = [*made, *made.values()] if type(made) is dict else made
         held = held if type(made) in (list, tuple, set, dict) else ()
         made = next((each for each in held if isinstance(each, Unread)), made)
-        self._seen[id(value)] = value, made
+        self.seen[id(value)] = value, made
         return made
 
     def _other(self, value: Any, name: str) -> Any:
@@ -386,10 +384,10 @@ class LiveScope(NameScope, frozen=False, eq=False):
         if type(value).__module__ == "dipapprox.language.mechanism":
             value = getattr(value, "__wrapped__", value)
         if isinstance(value, FunctionType):
-            if id(value) in self._seen:
-                return self._seen[id(value)][1]
+            if id(value) in self.seen:
+                return self.seen[id(value)][1]
             try:
-                return LiveScope(value, self._seen).read
+                return LiveScope(frozenset(), None, function=value, seen=self.seen).read
             except UserError as error:
                 span = places.span_of(self.node)
                 return Unread(refusal("error", error.message, error.hint, span))

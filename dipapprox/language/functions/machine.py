@@ -52,7 +52,7 @@ ERRORS = {
 """The exceptions of Python, by name."""
 
 
-class NameScope(Record, Uncopied, frozen=False, eq=False):
+class NameScope(Uncopied, Record, frozen=False, eq=False):
     """The variables of a function call, comprehension, class or file: as a value, a module."""
 
     local: Set[str]  # the names that belong to it, as the text says
@@ -75,7 +75,7 @@ class NameScope(Record, Uncopied, frozen=False, eq=False):
         return None if self.outer is None else self.outer.holder(name, inside=False)
 
 
-class Function(Record, Uncopied, frozen=False, eq=False):
+class Function(Uncopied, Record, frozen=False, eq=False):
     """A function of a file or of the prelude, with its defaults computed where it was defined."""
 
     name: str
@@ -97,7 +97,7 @@ class Function(Record, Uncopied, frozen=False, eq=False):
         return self if receiver is None else MethodType(self, receiver)
 
 
-class ImportedName(Record, Uncopied):
+class ImportedName(Uncopied, Record):
     """What is imported, by its whole name: "math", "numpy.random.normal", "|" of a
     union; `arguments` are what stands in the brackets of a type."""
 
@@ -133,7 +133,7 @@ class Array(Record):
         return len(self.cells)
 
 
-class Text(Record, Uncopied, eq=False):
+class Text(Uncopied, Record, eq=False):
     """A text that is for messages alone: with inputs or samples in it, or one of Python's own."""
 
     said: Any = "…"

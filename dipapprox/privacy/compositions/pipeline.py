@@ -16,7 +16,7 @@ from dipapprox.arithmetic.extended import BY_ENCLOSURES, Extended, GivenBy
 from dipapprox.composition.exact_profiles import LeastBudget, ProfileLine, ProfilePiece
 from dipapprox.composition.mechanisms import Adjacency, Mechanism
 from dipapprox.composition.powers import LossGrid
-from dipapprox.data_classes import Record, fields_of
+from dipapprox.data_classes import Record
 from dipapprox.digits import exact_text
 from dipapprox.errors import INTERRUPTED, UserError
 from dipapprox.language.core import Program
@@ -124,7 +124,7 @@ class Pipeline(Record):
 
 
 def _parameters(mechanism: Mechanism) -> Iterator[tuple[str, str]]:
-    for name in fields_of(mechanism):
+    for name in mechanism.__struct_fields__:
         value = getattr(mechanism, name)
         match value:
             case Fraction() | int():

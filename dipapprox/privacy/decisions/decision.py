@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from dipapprox.arithmetic.enclosure import Enclosure, rounded_down, short
 from dipapprox.arithmetic.extended import Extended
-from dipapprox.data_classes import Record
+from dipapprox.data_classes import Record, settle
 from dipapprox.digits import brief_text, exact_text
 from dipapprox.errors import UserError, shorten
 from dipapprox.exact.signs.interval import ALL_EPSILONS, EpsilonInterval
@@ -103,7 +103,7 @@ class DecisionQuestion(Record):
 
     def __post_init__(self) -> None:
         if self.interval.is_point:
-            object.__setattr__(self, "delta", self.delta.at_point(self.interval.lower))
+            settle(self, "delta", self.delta.at_point(self.interval.lower))
         if self.budget < 0:
             raise UserError(f"the budget must be >= 0, got {self.budget}")
         if self.width <= 0:

@@ -74,7 +74,7 @@ class SignChanges(Record):
 class Signs(Record, frozen=False):
     interval: EpsilonInterval
     _denominators: dict[ExponentialPolynomial, int] = field(default_factory=dict)
-    _point: Fraction = field(init=False)
+    _point: Fraction = Fraction(0)  # inside: `__post_init__`
 
     def __post_init__(self) -> None:
         self._point = self.interval.lower

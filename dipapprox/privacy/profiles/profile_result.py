@@ -13,7 +13,7 @@ from typing import Literal
 
 from dipapprox.arithmetic.enclosure import Enclosure, rounded_up, short
 from dipapprox.arithmetic.extended import Extended
-from dipapprox.data_classes import Record, field
+from dipapprox.data_classes import Record, settle
 from dipapprox.digits import brief_text
 from dipapprox.errors import UserError
 from dipapprox.pairs.divergence import Growth
@@ -44,17 +44,17 @@ class AtEpsPrv(Record):
     # Wanted of the enclosure; None for a 10^12th of delta (10^-30 if that is less), with real
     # inputs or several numbers for what can be had, a millionth of delta at least.
     width: Fraction | None = None
-    growth: Growth = field(init=False)  # e^eps_prv
+    growth: Growth = Growth(Fraction(0))  # e^eps_prv: `__post_init__`
 
     def __post_init__(self) -> None:
         if isinstance(self.eps_prv, str):
             growth, text = read_growth(self.eps_prv), " ".join(self.eps_prv.split())
-            object.__setattr__(self, "eps_prv", text)
+            settle(self, "eps_prv", text)
         else:
             growth = Growth(self.eps_prv)
         if growth.is_below_one():
             raise UserError(f"eps_prv must be >= 0, got {self.eps_prv}")
-        object.__setattr__(self, "growth", growth)
+        settle(self, "growth", growth)
 
     def tolerance(self, delta: Enclosure) -> Fraction:
         return self.width or max(delta.upper * _RELATIVE_WIDTH, _LEAST_WIDTH)
@@ -101,7 +101,7 @@ class AtOrders(Record):
                     f"a Rényi order must be in [1, {_LARGEST_ORDER}] or inf, got {order}"
                 )
         infinite: tuple[Order, ...] = ("inf",) if "inf" in self.orders else ()
-        object.__setattr__(self, "orders", (*sorted(finite), *infinite))
+        settle(self, "orders", (*sorted(finite), *infinite))
 
 
 Question = AtEpsPrv | AtDelta | OnCurve | AtOrders
