@@ -125,7 +125,7 @@ def test_losses_through_knots_are_above_by_few_units() -> None:
         asked = grid(5, first)
         with precision(asked.bits):
             found = asked.above(lambda t: to_ball(Fraction(most(exp(t)))) + around)
-        assert found.infinite + sum(found.masses) >= 32
+        assert 32 <= found.infinite + sum(found.masses) <= 52
         for k in range(4 * first, 37):
             a = exp(k / 12)
             values = ((m, exp((found.start + j) * STEP)) for j, m in enumerate(found.masses))
