@@ -22,7 +22,7 @@ from dipapprox.kernel.losses import Adaptive, Grid, Losses
 from dipapprox.kernel.mechanisms import finite, of_deltas, sampled
 from dipapprox.proof_steps.knots import bends_of, knots, sampled_bends
 from kernel.machines import judged
-from tests.cases import check_answers, part, refuses
+from tests.cases import check_answers, refuses
 
 STEP = Fraction(1, 3)
 TINY = 1e-9

@@ -500,5 +500,15 @@ def mixed() -> Node:
     return graph.times(graph.density(law("DLap")), graph.density(law("Lap")))
 
 
+def likely(family: str, relation: str) -> float:
+    """How likely two samples around 0 are in a relation."""
+    graph, both = Graph(), Form(0, ((0, 1), (1, -1)))
+    pair = tuple([Component(((atom, graph.density(law(family))),)) for atom in (0, 1)])
+    parts = assume(graph, Measure(graph.one, pair), both, relation)
+    scalars = [forget(graph, each, ()).scalar for each in parts]
+    found = exact_values(graph, scalars, Signs.at(ONE))
+    return round(sum(_number(found[each]) for each in scalars), 9)
+
+
 def test_limits_and_what_has_no_value() -> None:
     check_answers("kernel_panels", evaluated(globals(), NotProved, ValueError))
