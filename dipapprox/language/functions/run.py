@@ -74,9 +74,6 @@ class Fork(Record):
 NOWHERE = "nowhere"
 """What happens where no input of the domains leads."""
 
-Names = frozenset[str]  # named values
-
-
 Event = ast.Statement | Fork
 
 
@@ -98,8 +95,8 @@ class PathRun(Machine):
         load: Callable[..., Any],
         outside: frozenset[int],
         domains: Mapping[str, tuple[Value, ...]],
-        names: Names,
-        texts: Names,
+        names: frozenset[str],
+        texts: frozenset[str],
     ) -> None:
         """Make a run.
 
