@@ -117,7 +117,7 @@ MOST_STATES = 6
 """Of automata, and final states of programs: larger answers are left to tests of their own."""
 
 _proved: dict[str, Callable[..., BudgetAnswer]] = {
-    name: getattr(prove, name) for name in ("prove_automaton", "prove_rounds", "answer_real")
+    name: getattr(prove, name) for name in ("prove_automaton", "prove_rounds", "prove_real")
 }
 
 

@@ -44,18 +44,6 @@ from dipapprox.semantics.real_inputs import (
 )
 from dipapprox.semantics.state import FinalStates, Sample
 
-
-def answer_real(program: Program, budget: Fraction | None, *, proved: bool = False) -> RealProof:
-    """Answer for all real inputs, with or without a claim.
-
-    Args:
-        budget: The claimed one: then the answer is about it. None asks whether there is one.
-        proved: Whether the kernel has to follow.
-    """
-    found = prove_real(program, proved=proved)
-    return replace(found, budget=budget)
-
-
 MOST_CORNERS = 64  # changes that are looked at one by one where several parts read the same inputs
 BOUNDED = "inputs lie between bounds, where less may be lost than on the way to infinity"
 
@@ -69,7 +57,9 @@ UNLIKE = "an output's probabilities at adjacent inputs differ by a factor howeve
 SEVERAL_STATES = "an output comes about in several ways, which no shift keeps apart"
 
 
-def prove_real(program: Program, *, serving: bool = False, proved: bool = False) -> RealProof:
+def prove_real(
+    program: Program, budget: Fraction | None = None, *, serving: bool = False, proved: bool = False
+) -> RealProof:
     """Bound the least budget D for which a program is (D·eps, 0)-DP for every eps and all inputs.
 
     Inputs are real numbers, or integers if there is integer noise, and adjacency is taken of these;
@@ -77,8 +67,10 @@ def prove_real(program: Program, *, serving: bool = False, proved: bool = False)
     but rays leave the bounds: what is lost between two inputs is looked at instead.
 
     Args:
+        budget: The claimed one: then the answer is about it. None asks whether there is one.
         serving: Whether a budget that serves is all that is wanted: then nothing is looked for
             below it.
+        proved: Whether the kernel has to follow.
 
     Returns:
         DP with the least budget or bounds of it; Not_DP if no budget serves every eps; else Unknown
@@ -99,6 +91,7 @@ def prove_real(program: Program, *, serving: bool = False, proved: bool = False)
         states=0,
         subject=program,
         integers=integers,
+        budget=budget,
     )
     try:
         search = _Search(found, proved)

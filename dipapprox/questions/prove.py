@@ -18,7 +18,7 @@ from dipapprox.limits import Progress, silent
 from dipapprox.privacy.run import Options
 from dipapprox.proofs.endless_proof import AutomatonProof, Stops, StreamProof
 from dipapprox.proofs.prove_automaton import prove_automaton, prove_rounds
-from dipapprox.proofs.prove_real import answer_real
+from dipapprox.proofs.prove_real import prove_real
 from dipapprox.proofs.real_proof import RealProof
 from dipapprox.proofs.replayed import proved
 from dipapprox.proofs.subject import Subject, load_subject, require_real_inputs, with_real_inputs
@@ -112,7 +112,7 @@ class Prove(Record, Question, kw_only=True):
         if self.reals:
             program = with_real_inputs(program)
         require_real_inputs(program)
-        return answer_real(program, self.budget, proved=options.proved)
+        return prove_real(program, self.budget, proved=options.proved)
 
 
 @overload
