@@ -92,11 +92,6 @@ class CompositionAnswer(Record):
     atoms: int  # how many losses the widest composition on it has
     reason: str | None
 
-    @property
-    def step(self) -> GridStep | None:
-        """The step of the grid."""
-        return None if self.grid is None else self.grid.step
-
 
 class Composition(Record):
     """Runs on the same data; their order matters between mechanisms with several worst pairs.
@@ -116,11 +111,6 @@ class Composition(Record):
                 f"runs are stated for different adjacencies: {' and '.join(sorted(adjacencies))}",
                 "privacy adds up for one relation of data sets: state all runs for the same one",
             )
-
-    @property
-    def times(self) -> int:
-        """How many runs there are in all."""
-        return sum(run.times for run in self.runs)
 
     def epsilon(
         self, delta: Fraction, width: Fraction, progress: Progress = silent
@@ -232,7 +222,8 @@ class _Search:
         self._mechanisms = [run.mechanism for run in self._runs]
         self._attained = are_attained(self._runs, ranged)
         resolutions = [resolution_of(run, ranged) for run in self._runs]
-        self._resolution = min(filter(None, resolutions), default=None)
+        # Pairs are known at losses so far apart; finer steps tell hardly more.
+        self._resolution = min(filter(None, resolutions), default=0.0)
         self._resolved = None not in resolutions
         # For a δ that is asked, it is not known beforehand which step is fine enough.
         size = self._size(_ROUGHLY[0] if asked.delta is None else asked.width)
@@ -274,7 +265,8 @@ class _Search:
                 return CompositionAnswer(after, used, self._atoms, reason)
             progress = gain(before, after)
             idle = 0 if progress > _LEAST_GAIN else idle + 1
-            if self._is_fine(step) and (idle or self._resolved or not self._attained):
+            fine = float(step.loss(1)) * _FINE <= self._resolution
+            if fine and (idle or self._resolved or not self._attained):
                 return CompositionAnswer(after, used, self._atoms, _NO_GAIN)
             if not self._attained and self._is_told(step, after):
                 return CompositionAnswer(after, used, self._atoms, _NO_PAIR)
@@ -285,11 +277,10 @@ class _Search:
             if idle:
                 self._accuracy /= 2**16
             if not self._exact:
+                mattering = [k for k, own in found.items() if matters(own, after)]
+                steepness = max(self._steepness[k] for k in mattering)
                 hurry = self._attained and idle > 0
-                steepness = max(
-                    self._steepness[k] for k, own in found.items() if matters(own, after)
-                )
-                parts = self._parts(step, after, steepness, hurry=hurry)
+                parts = _FINER if hurry else self._parts(step, after, steepness)
                 step = refined(self._mechanisms, step, parts)
 
     def _greatest(self, found: Mapping[bool, Sequence[Extended]]) -> tuple[Extended, ...]:
@@ -304,11 +295,6 @@ class _Search:
         if self._delta is None:  # of δ it is that part
             cost *= steepness * max(float(each.upper or 0) for each in known)
         return 0 < cost < float(min(each.width or 0 for each in known)) / _MOST_OF_GRID
-
-    def _is_fine(self, step: GridStep) -> bool:
-        """Whether pairs are known at losses so far apart that finer steps tell hardly more."""
-        known = self._resolution
-        return known is not None and float(step.loss(1)) * _FINE <= known
 
     def _bounds(self, grid: LossGrid, added: bool) -> list[Extended]:
         """Bound what is asked on one grid, for the adding or the removal of a record."""
@@ -339,12 +325,10 @@ class _Search:
         weight = self._delta or max(self._accuracy, min(lows, default=_ZERO))
         share = share_of(self._accuracy, self._counts)
         about = self._asked.about
-        grid = LossGrid(step, share, *about, self._accuracy, self._stays, weight)
-        return replace(grid, ranged=self._ranged)
+        exact, ranged = self._stays, self._ranged
+        return LossGrid(step, share, *about, self._accuracy, exact, weight, ranged=ranged)
 
-    def _parts(
-        self, step: GridStep, known: Sequence[Extended], steepness: float, *, hurry: bool
-    ) -> Fraction:
+    def _parts(self, step: GridStep, known: Sequence[Extended], steepness: float) -> Fraction:
         """By how much to divide the step: widths go like its square, and a little is to spare.
 
         A step h adds h²/6 to the variance of the losses of a run when bounding from above, and
@@ -352,8 +336,6 @@ class _Search:
         the steepness λ of ln H, so that the interval is about λ h²/6 wide for every run,
         if its losses are many.
         """
-        if hurry:
-            return _FINER
         widths = [each.width for each in known]
         excess = max(float("inf") if w is None else float(w / self._width) for w in widths)
         wanted = 1.15 * excess**0.5

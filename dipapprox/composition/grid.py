@@ -100,23 +100,14 @@ class ProfileOnGrid:
     def __call__(self, place: int | Fraction) -> Knot:
         known = self._known.get(place)
         if known is None:
+            alpha = self.step.factor(place)
             if place < 0 and self._mirrored:
-                known = _turned(self(-place))
+                # Exchanging outputs of P and Q gives (Q, P).
+                known = Knot(place, alpha, self(-place).point.turned(alpha))
             else:
-                alpha = self.step.factor(place)
                 known = Knot(place, alpha, self._profile.at(alpha))
             self._known[place] = known
         return known
-
-
-def _turned(knot: Knot) -> Knot:
-    """The knot at the negative loss, if exchanging outputs of P and Q gives (Q, P): see `profile`.
-
-    The set for which it is a line is the complement of the other one, exchanged.
-    """
-    alpha, point = 1 / knot.alpha, knot.point
-    turned = ProfilePoint(1 - alpha + alpha * point.bound, 1 - point.second, 1 - point.first)
-    return Knot(-knot.place, alpha, turned)
 
 
 def between(knot: ProfileOnGrid, knots: Sequence[Knot]) -> list[Knot]:

@@ -71,6 +71,11 @@ class ProfilePoint(Record):
     first: arb  # a ball around P(S), for one set S, of a pair (P, Q) that the mechanism has
     second: arb  # a ball around Q(S): H(x) >= first - x second, at every x
 
+    def turned(self, alpha: arb) -> ProfilePoint:
+        """What one at 1/α tells of the reversed pair at α, by (1): of the other set's complement,
+        exchanged."""
+        return ProfilePoint(1 - alpha + alpha * self.bound, 1 - self.second, 1 - self.first)
+
 
 class Ends(Record):
     """What lies at infinite losses."""
@@ -116,9 +121,7 @@ class ReversedProfile(Record):
         return Ends(ends.lost, ends.infinite)
 
     def at(self, alpha: arb) -> ProfilePoint:
-        point = self.profile.at(1 / alpha)
-        bound = 1 - alpha + alpha * point.bound
-        return ProfilePoint(bound, 1 - point.second, 1 - point.first)
+        return self.profile.at(1 / alpha).turned(alpha)
 
 
 class SubsampledProfile(Record):

@@ -338,11 +338,6 @@ class ComposedNumbers:
         """Where that bends."""
         return [sign * float(loss) for loss in self._deltas for sign in (1, -1)]
 
-    def aligned(self, step: Fraction) -> Fraction:
-        """Return a step, at most a given one, of which the losses are multiples."""
-        unit = max(self._deltas) / _PLACES
-        return unit / ceil(unit / step) if step < unit else unit * (step // unit)
-
     def known(self, steps: ComposedSteps, kept: bool, fields: dict[str, Json]) -> list[int]:
         """Return the premises of losses of all pairs, or the dearest one, and tell them of it."""
         if not kept:

@@ -138,7 +138,7 @@ class PipelineProofs:
         steps_of = {finer: short(first / finer) for finer in _FINER}
         closely = self._adaptive(steps_of[1])
         program = self._parts(0) if closely is None else self._program(closely)
-        if program is not None:
+        if isinstance(program, ComposedParts | ComposedProgram):
             steps_of = {finer: program.aligned(step) for finer, step in steps_of.items()}
             steps_of = {k: s for k, s in steps_of.items() if k == 1 or self._adaptive(s) == closely}
         # Pairs that are chosen as it goes cost much work.
@@ -229,7 +229,7 @@ class PipelineProofs:
         """Write the steps of all runs for a direction; return the last one."""
         powers, first = [], None
         for number, run in enumerate(self._runs):
-            near = self._knots(number, goal.kept, added, step, tiny)
+            near = self._knots(number, added, step, tiny)
             grid = grid_json(step, Fraction(0), places, near)
             if number == chosen:
                 first = self._chosen(steps, goal, number, added, grid)
@@ -410,9 +410,7 @@ class PipelineProofs:
             )
         return self._programs.get(number)
 
-    def _knots(
-        self, number: int, kept: bool, added: bool, step: Fraction, tiny: Fraction
-    ) -> list[Json]:
+    def _knots(self, number: int, added: bool, step: Fraction, tiny: Fraction) -> list[Json]:
         """Knots from where next to all mass lies below to where next to none lies above."""
         run, program = self._runs[number], self._program(number)
         if self._parts(number) is not None:

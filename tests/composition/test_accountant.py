@@ -139,7 +139,19 @@ def test_a_narrower_interval_meets_the_wider_one() -> None:
     wide, narrow = cost((SAMPLED, 100), width="0.05"), cost((SAMPLED, 100), width="0.005")
     (low, high), (lower, upper) = ends(wide), ends(narrow)
     assert low <= upper and lower <= high and upper - lower <= 0.005
-    assert narrow.step.unit < wide.step.unit
+    assert narrow.grid.step.unit < wide.grid.step.unit
+
+
+def test_a_million_runs_that_are_one_need_no_finer_grid() -> None:
+    """Gaussian noise of deviation 1000, and one answer of two: H(α) = Σ p H_Gauss(α q / p)."""
+    many = RepeatedRun(Gaussian(F(1), F(1000), Adjacency.SUBSTITUTION), 10**6)
+    two = RepeatedRun(RandomisedResponse(F(3, 4)))
+    answer = Composition((many, two)).delta([F(1)], F(1, 10**5))
+    assert answer.atoms < 10_000
+    losses = [(0.75, 1 - log(3)), (0.25, 1 + log(3))]
+    true = sum(p * (norm.cdf(0.5 - t) - exp(t) * norm.cdf(-0.5 - t)) for p, t in losses)
+    low, high = ends(answer)
+    assert low <= true <= high < low + 1e-5
 
 
 def test_statements_are_used_up_to_what_they_allow() -> None:
