@@ -108,7 +108,7 @@ _FORMS: dict[str, tuple[str, Callable[..., list[Any]]]] = {
     "shared noise": ("y <- b + a\nx[1] <- c + a", _shared),
 }
 _GRIDS = {"two": (2, 3), "three": (6, 2), "two or two": (2, 3), "shared noise": (2, 3)}
-"""Of every how many panels one is left, and its nodes, where cells are many; else (1, 16)."""
+"""Of every how many panels one is left, and its nodes, where cells are many; else (1, 4)."""
 
 
 def draw(random: Random) -> Question:
@@ -136,8 +136,11 @@ def draw(random: Random) -> Question:
         ]
     )
     width = float(scale) / float(Fraction(eps))
-    stride, size = _GRIDS.get(form, (1, 16))
-    y, w = _nodes(_ends(width, stride), size)
+    stride, size = _GRIDS.get(form, (1, 4))
+    ends = _ends(width, stride)
+    if stride == 1:  # narrow panels: max(0, f - g) has a kink in one of them
+        ends = np.interp(np.arange(0, len(ends) - 1 + 1e-9, 1 / 8), range(len(ends)), ends)
+    y, w = _nodes(ends, size)
 
     @cache
     def masses(q: tuple[int, ...]) -> np.ndarray:
@@ -171,18 +174,21 @@ def draw(random: Random) -> Question:
         return max(float(np.log(p[k] / q[k]).max()) for p, q, k in seen)
 
     asked = pick(["δ", "ε_prv", "pure ε_prv", "claim", "pure claim"])
-    near, inside = {1: 1e-4, 2: 5e-3, 6: 3e-2}[stride], pick([True, False])
+    near, inside = {1: 1e-5, 2: 3e-2, 6: 1e-1}[stride], pick([True, False])
     hair = 1 + max(1e-3, 3 * near) * (1 if inside else -1)
     budget, at = pick(["0", "1/4", "1/2", "1", "2", "5", "40"]), pick([1e-6, 1e-2])
     about, ends = {"eps_prv": budget}, (0.0, inf)
     if asked in ("δ", "claim"):
         own = delta(float(Fraction(budget)))
-        ends = own * (1 - near) - 1e-13, own * (1 + near) + 1e-13
+        ends = own * (1 - near) - near * 1e-6, own * (1 + near) + near * 1e-6
         if asked == "claim":
-            about["delta"], ends = f"{own * hair:.6g}", (inside, inside or own < 1e-12)
+            about["delta"], ends = (
+                f"{own * hair:.6g}",
+                (inside and own > 1e-12, inside or own < 1e-12),
+            )
     elif asked == "ε_prv":
         about = {"delta": f"{at:g}"}
-        ends = least(at * (1 + near)), least(at * (1 - near))
+        ends = least(at * (1 + near)) * (1 - 1e-5), least(at * (1 - near)) * (1 + 1e-5)
     else:
         own, about = supremum(), {"delta": "0"}
         ends = own * (1 - 1e-6), inf
