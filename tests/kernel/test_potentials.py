@@ -34,7 +34,7 @@ from tests.grammars import texts
 from tests.kernel.edits import places_in, require_sound, variants, with_at
 from tests.kernel.machines import judged as judging
 from tests.kernel.served import EXAMPLES, proof_for, written
-from tests.kernel.streams import stream
+from tests.kernel.streams import draw, stream
 from tests.proofs.test_rounds import Writer
 
 PROGRAMS = Path(__file__).parent.parent.parent / "programs"
@@ -322,6 +322,33 @@ def test_changes_do_not_choose_what_is_known() -> None:
     replay(machine, claim, [{**step, "nodes": nodes([])}])
     with pytest.raises(Refuted, match="not alike"):
         replay(machine, claim, [{**step, "nodes": nodes([["published ", {"name": "bot"}]])}])
+
+
+@pytest.mark.parametrize("factor", [1, 2, -1, "1/2"])
+@pytest.mark.parametrize("shift", [1, 2, -1, "1/2"])
+def test_what_cells_hold_is_shifted_as_much_as_it_is_multiplied(factor, shift) -> None:
+    """In the first round x becomes a multiple of what it was, and a number more; then it ends."""
+    moved = ["set", ["cell", "x"], ["+", ["*", factor, ["cell", "x"]], 3]]
+    first, then = (["set", ["cell", "n"], k] for k in (0, 1))
+    turn = [["if", ["=", ["cell", "n"], 0], [moved, then], [["exit"]]]]
+    machine = stream([draw("x", 0), first], turn)
+
+    def node(held: list[str], values: Any, left: int, shifts: Any, to: Any, drawn: Any) -> Any:
+        cases = [{"to": to, "moves": [[0, drawn]]}]
+        known = {"values": values, "held": held, "facts": []}
+        return {**known, "allowances": [[left, shifts]], "cases": cases}
+
+    nodes = [
+        node([], [], 1, [], 1, [1]),
+        node(["x"], [["n", 0]], 0, [1], 2, []),
+        node(["x"], [["n", 1]], 0, [shift], None, []),
+    ]
+    step = {"rule": "potential", "from": [], "nodes": nodes, "quiet": []}
+    claim = {"verdict": "DP", "budget": 1, "at least": None}
+    if shift == factor:
+        assert replay(machine, claim, [step]) == Budgets(Fraction(1))
+    else:
+        refuses(Refuted, "'x' is shifted otherwise", replay, machine, claim, [step])
 
 
 def test_an_automaton_is_the_machine_that_its_text_means() -> None:
