@@ -111,7 +111,7 @@ def by_scipy(event: Event) -> float:
 
 
 def random_order(chance: Random, size: int, families: Sequence[Family]) -> Event:
-    """A spanning tree of comparisons, a few more of them, perhaps a bound."""
+    """A spanning tree of comparisons, a few more of them, a bound of one of odd many samples."""
     samples = tuple(
         of_family(
             chance.choice(families),
@@ -127,7 +127,7 @@ def random_order(chance: Random, size: int, families: Sequence[Family]) -> Event
     for i, j in sorted(pairs):
         low, high = (i, j) if rank[i] < rank[j] else (j, i)
         guards.append(form({low: 1, high: -1}))
-    if chance.random() < 0.3:
+    if size % 2:
         guards.append(form({chance.randrange(size): chance.choice((1, -1))}, chance.randint(-2, 2)))
     return Event(samples, tuple(guards))
 
