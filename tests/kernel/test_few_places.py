@@ -139,11 +139,11 @@ def test_a_mass_below_a_unit_is_none_from_below() -> None:
     with precision(asked.bits):
         found = asked.below(lambda _: [(arb(1) / 33, arb(1) / 2), (arb(1) / 33, arb(0))])
         whole = asked.below(lambda _: [(arb(k) / 4, arb(k == 0)) for k in (0, 1, 2)])
-        apart = asked.below(lambda _: [(arb(1) / k, arb(k) / 8) for k in (2, 4)])
+        apart = asked.below(lambda _: [(arb(1) / 2 / k, arb(k) / 16) for k in (2, 2, 4, 4)])
     assert (sum(found.masses), found.infinite) == (0, 0)
     assert (whole.masses, whole.others, whole.infinite) == ((0,), (0,), 24)
     assert (apart.start, apart.masses) == (-2, (8, 0, 0, 0, 16)), "half a step from their losses"
-    assert apart.others is not None and not any(apart.others[1:-1])
+    assert apart.others == (9, 0, 0, 0, 16), "quarters and halves, times e^(2/3) or by it"
 
 
 @pytest.mark.parametrize("side", [True, False], ids=["above", "below"])
