@@ -28,9 +28,10 @@ from operator import and_
 
 import numpy as np
 
-from dipapprox.arithmetic.enclosure import UNIT, Enclosure, Missing, NotEnclosed, enclosing, sure
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, enclosing, sure
 from dipapprox.arithmetic.rounding import FLOOR, SAFE, Array, above, below
 from dipapprox.cache import Cache
+from dipapprox.composition.pair_products import slacks
 from dipapprox.events.event import Marginal, Part
 from dipapprox.limits import check_limits
 from dipapprox.numerics.real_outputs.hockey_stick import Discretised, HockeyStick
@@ -42,7 +43,6 @@ _KEPT = 36  # bits of the cells
 _NEGLIGIBLE = 2.0**-44  # masses of cells that may be wider
 _MOST_CELLS = 2**23  # of the plane: a second
 _BLOCK = 2**14  # of them at once
-
 _KNOWN = 50  # cuts of a line that are kept
 
 _Cut = Mapping[Marginal, Discretised]
@@ -161,10 +161,9 @@ def _errors(side: Sequence[_Term]) -> tuple[Fraction, Fraction]:
     """By how much a set's mass may be too great, and too small."""
     over = under = Fraction(0)
     for weight, *factors in side:
-        error = sum((each.errors[0] for each in factors), Fraction(0))
-        if error >= 1:
-            raise Missing(NotEnclosed("the masses of cells are too inexact"))
-        lost = sum((each.lost[0] for each in factors), Fraction(0))
-        over += weight.upper * error / (1 - error)
-        under += weight.upper * (error + lost) / (1 - error)
+        lost = [(each.lost[0], Fraction(0)) for each in factors]
+        errors = [(each.errors[0], Fraction(0)) for each in factors]
+        too_great, too_small = sure(slacks(lost, errors, Fraction(0)))
+        over += weight.upper * too_great
+        under += weight.upper * too_small
     return over, under
