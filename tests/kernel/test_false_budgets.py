@@ -72,6 +72,13 @@ def edited(**changed: Json) -> list[Json]:
     return [START, {**GOES_ON, **changed}]
 
 
+def halved(shift: Json, size: int) -> Fraction:
+    """The threshold is half a sample of this scale, which is shifted so."""
+    half = ["set", ["cell", "t"], ["*", "1/2", ["cell", "u"]]]
+    machine = {**SPARSE, "body": [draw("u", 0, size), half, SPARSE["body"][1]]}
+    return proves(machine, [{**START, "cases": [to(1, [0, [shift]])]}, GOES_ON])
+
+
 TWICE = [["count", 0], ["count", 0]]
 ROUND_AGAIN = {"input": 1, "cases": [to(0), to(0)]}
 
