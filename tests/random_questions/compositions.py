@@ -192,8 +192,9 @@ def draw(random: Random) -> Question:
         ]
         composed = dipapprox.compose(runs, adjacency=adjacency, options=options)
         found = composed.delta(budget) if budget else composed.epsilon(delta)
-        if not budget and found.reason is None and 0 < found.eps_prv_enclosure.upper < 1:
-            found = composed.epsilon(delta, found.eps_prv_enclosure.upper / 1000)
+        most = None if budget else found.eps_prv_enclosure.upper
+        if most is not None and found.reason is None and 0 < most < 1:
+            found = composed.epsilon(delta, most / 1000)
         ends = found.delta_enclosure if budget else found.eps_prv_enclosure
         low, high = (inf if end is None else float(end) for end in (ends.lower, ends.upper))
         return low, high, found.reason
