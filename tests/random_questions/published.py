@@ -163,6 +163,8 @@ def draw(random: Random) -> Question:
     def least(most: float) -> float:
         if delta(0) <= most:
             return 0.0
+        if delta(90) >= most:
+            return inf
         return float(optimize.brentq(lambda budget: delta(budget) - most, 0, 90))
 
     def supremum() -> float:
@@ -175,20 +177,21 @@ def draw(random: Random) -> Question:
 
     asked = pick(["δ", "ε_prv", "pure ε_prv", "claim", "pure claim"])
     near, inside = {1: 1e-5, 2: 3e-2, 6: 1e-1}[stride], pick([True, False])
+    tail = near * 1e-3  # what is less likely is known less well
     hair = 1 + max(1e-3, 3 * near) * (1 if inside else -1)
     budget, at = pick(["0", "1/4", "1/2", "1", "2", "5", "40"]), pick([1e-6, 1e-2])
     about, ends = {"eps_prv": budget}, (0.0, inf)
     if asked in ("δ", "claim"):
         own = delta(float(Fraction(budget)))
-        ends = own * (1 - near) - near * 1e-6, own * (1 + near) + near * 1e-6
+        ends = own * (1 - near) - tail, own * (1 + near) + tail
         if asked == "claim":
             about["delta"], ends = (
                 f"{own * hair:.6g}",
-                (inside and own > 1e-12, inside or own < 1e-12),
+                (inside and own > 1e3 * tail, inside or own < 1e3 * tail),
             )
     elif asked == "ε_prv":
         about = {"delta": f"{at:g}"}
-        ends = least(at * (1 + near)) * (1 - 1e-5), least(at * (1 - near)) * (1 + 1e-5)
+        ends = least(at * (1 + near) + tail), least(at * (1 - near) - tail)
     else:
         own, about = supremum(), {"delta": "0"}
         ends = own * (1 - 1e-6), inf
