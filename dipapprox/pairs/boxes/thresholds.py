@@ -48,7 +48,7 @@ from dipapprox.language.core import Input
 from dipapprox.language.domains import AllReals
 from dipapprox.laws.family import RealFamily
 from dipapprox.linear.form import LinearForm
-from dipapprox.numerics.log_concave import own_cuts
+from dipapprox.pairs.boxes.log_concave import own_cuts
 from dipapprox.semantics.state import FinalStates
 
 _MOST_CELLS = 256  # tuples of cells

@@ -3,7 +3,7 @@
 **Theorem.** Let a final state have linear guards, in samples of log-concave densities > 0 and in
 inputs. Then its probability p is log-concave in the real inputs (Prékopa 1973: a marginal of a
 log-concave function on the convex set of the guards), p = e^L. An output has disjoint states: P = Σ
-p_s. Here every guard is about one sample, so that p is a product.
+p_s. Here every guard is about one sample, so that p is a product, with what choices give the state.
 
 * **From above.** For any point c, h > 0 and x = u - c, L(u) <= L(c) + Σ max(a_i x_i, b_i x_i) with
   a_i = (L(c + h e_i) - L(c)) / h, b_i = (L(c) - L(c - h e_i)) / h: a supergradient at c, which a
@@ -28,6 +28,7 @@ from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.errors import LimitReached
 from dipapprox.events.instantiate import Instantiator, Outline
+from dipapprox.exact.choices import circuits
 from dipapprox.language.core import Input
 from dipapprox.laws.family import RealFamily
 from dipapprox.limits import check_limits
@@ -48,12 +49,12 @@ _Part = tuple[RealFamily, list[LinearForm], list[LinearForm]]
 def logarithms(states: FinalStates, eps: Fraction, names: Sequence[str]) -> Logarithms | None:
     """Return the states of a program, with real inputs of some names; None if a guard is about
     several samples, or others than the theorem is about, or they are too many."""
-    every = states.states
-    if states.comparisons or states.choices or any(state.conditions for state in every):
-        return None
     instantiator = Instantiator(states, eps)
-    if len(instantiator.outlines) > _MOST_STATES:
+    if states.comparisons or any(state.conditions for state in states.states):
         return None
+    if instantiator.chances.diagrams is not None or len(instantiator.outlines) > _MOST_STATES:
+        return None
+    weights = list[arb]()
     parts: list[list[_Part]] = []
     outputs: list[list[int]] = [[] for _ in states.outputs]
     for number, outline in enumerate(instantiator.outlines):
@@ -68,10 +69,16 @@ def logarithms(states: FinalStates, eps: Fraction, names: Sequence[str]) -> Loga
             _, low, high = own.setdefault(sample, (family, [], []))
             (high if is_below else low).append(form)
         parts.append(list(own.values()))
+        chosen = instantiator.chosen(number)
+        share = None if chosen is None else circuits.enclose_choices([chosen], _BITS)[chosen]
+        if isinstance(share, NotEnclosed) or (share is not None and not share.lower):
+            return None
+        with precision(_BITS):
+            weights.append(to_ball(1 if share is None else share).log())
         outputs[outline.output].append(number)
     if len(names) > 1 and max(map(len, outputs)) > 1:
         return None  # too much would have to be halved
-    return Logarithms(instantiator, parts, outputs, names)
+    return Logarithms(instantiator, weights, parts, outputs, names)
 
 
 class Logarithms:
@@ -85,12 +92,13 @@ class Logarithms:
     def __init__(
         self,
         instantiator: Instantiator,
+        weights: Sequence[arb],
         parts: Sequence[Sequence[_Part]],
         outputs: Sequence[Sequence[int]],
         names: Sequence[str],
     ) -> None:
         self.outputs = outputs
-        self._instantiator, self._parts = instantiator, parts
+        self._instantiator, self._weights, self._parts = instantiator, weights, parts
         self.rows = [_rows(own, names) for own in parts]
         self._known: dict[Input, list[arb]] = {}
 
@@ -101,7 +109,8 @@ class Logarithms:
             numbers = self._instantiator.numbers(input)
             with precision(_BITS):
                 found = self._known[input] = [
-                    sum((_log_mass(part, numbers) for part in own), arb(0)) for own in self._parts
+                    sum((_log_mass(part, numbers) for part in own), weight)
+                    for weight, own in zip(self._weights, self._parts, strict=True)
                 ]
         return found
 
