@@ -137,3 +137,19 @@ def test_tiny_deltas_refute_as_well() -> None:
     inside = least.lower * (1 - Fraction(1, 10**6))
     claim = dipapprox.verify(program, eps=1, eps_prv=inside, delta=0)
     assert claim.answer is dipapprox.Answer.NOT_DP
+
+
+def test_what_choices_give_a_state_cancels() -> None:
+    """One of two numbers is told, by chance: what is needed is what the dearer one needs."""
+    program = dipapprox.parse(
+        "input q[2] in real 0..3\noutput out in 0..3\nadjacent linf 1\n"
+        "c <- choose {0 : 1/4, 1 : 3/4}\nx <- Gauss(q[1], 1)\ny <- Gumbel(q[2], 2)\n"
+        "if c = 0 then\nif x > 1 then out <- 0 else out <- 1 end\n"
+        "else\nif y > 1 then out <- 2 else out <- 3 end\nend\n"
+    )
+    tails = [norm.logsf(z) - norm.logsf(z + 1) for z in (0, -2)]
+    tails += [norm.logcdf(-1) - norm.logcdf(-2), gumbel_r.logsf(0) - gumbel_r.logsf(0.5)]
+    tails += [gumbel_r.logcdf(-0.5) - gumbel_r.logcdf(-1)]
+    least = dipapprox.profile(program, eps=1, delta=0).eps_prv_enclosure
+    assert float(least) == pytest.approx(max(tails), rel=1e-9)
+    assert least.is_within(_NEAR)
