@@ -1,7 +1,7 @@
 """The least pure budget of a program with real inputs, where probabilities are log-concave in them.
 
     a set of pairs, an output  -> ln P_o(u) - ln P_o(u') is at most a convex function, that is
-                                  largest at a vertex (`log_concave`)
+                                  largest at a vertex (`exact.log_concave`)
                                -> if that is not near a pair, the set is halved
 
 **Lemma (moved together).** Let one state make an output, with independent parts, each between cuts
@@ -27,6 +27,7 @@ from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.extended import BY_ENCLOSURES, Extended
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import LimitReached
+from dipapprox.exact.log_concave import Logarithms, logarithms
 from dipapprox.limits import at_most, check_limits
 from dipapprox.pairs.adjacency import FREE
 from dipapprox.pairs.boxes.cells import (
@@ -42,7 +43,6 @@ from dipapprox.pairs.boxes.cells import (
     sides,
     vertices,
 )
-from dipapprox.pairs.boxes.log_concave import Logarithms, logarithms
 from dipapprox.pairs.selections import Pair
 from dipapprox.semantics.state import FinalStates
 

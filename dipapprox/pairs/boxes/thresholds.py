@@ -44,11 +44,11 @@ from dipapprox.arithmetic.rounding import Array
 from dipapprox.data_classes import Record, replace
 from dipapprox.events.instantiate import Instantiator
 from dipapprox.exact.choices import circuits
+from dipapprox.exact.log_concave import own_cuts
 from dipapprox.language.core import Input
 from dipapprox.language.domains import AllReals
 from dipapprox.laws.family import RealFamily
 from dipapprox.linear.form import LinearForm
-from dipapprox.pairs.boxes.log_concave import own_cuts
 from dipapprox.semantics.state import FinalStates
 
 _MOST_CELLS = 256  # tuples of cells
