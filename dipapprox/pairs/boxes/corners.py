@@ -211,13 +211,12 @@ class CornerSearch(SetSearch):
         alone = np.minimum((h + central).max(axis=-1) + off, ceiling[:, open_])
         least = np.maximum((h - central).min(axis=-1) - off, floor[:, open_])
         still = self._told(first, second, least, alone)
-        bound, moving = np.ones(len(delta)), (None, None)
-        if still is not None:
-            moving = ~still[0], ~still[1]
+        bound = np.ones(len(delta))
+        moving = (None, None) if still is None else (~still[0], ~still[1])
         if self._samples:
             both = u.moved(places[0] != places[1])
             if still is not None:
-                both &= moving[0] | moving[1]
+                both &= ~(still[0] & still[1])
             told = self._told_alone[both.argmax(axis=0)]
             bound = np.where(both.sum(axis=0) == 1, told, 1.0)
         bends = np.stack(

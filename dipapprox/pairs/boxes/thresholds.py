@@ -191,7 +191,7 @@ class Thresholds:
     def moved(self, changed: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Say by sample and polytope which cuts move, if inputs are changed at some corners."""
         slopes = np.array([each.slope != 0 for each in self._cuts])
-        return (slopes[:, :, None] & changed.any(axis=-1)).any(axis=1)
+        return np.array((slopes[:, :, None] & changed.any(axis=-1)).any(axis=1))
 
     def is_alone(self, axis: int) -> bool:
         """Whether a real input moves one cut, or none."""
@@ -373,8 +373,7 @@ def _shares(
         for sample, cut, is_below in own:
             place, (low, high) = order[sample].index(cut) + 1, parts[axes[sample]]
             parts[axes[sample]] = (low, min(high, place)) if is_below else (max(low, place), high)
-        part = tuple(slice(low, max(low, high)) for low, high in parts)
-        found[(output, *part)] += (
-            1 if share is None else round(share.lower / Fraction(_UNIT)) * _UNIT
-        )
+        part = [slice(low, max(low, high)) for low, high in parts]
+        places: tuple[int | slice, ...] = (output, *part)
+        found[places] += 1 if share is None else round(share.lower / Fraction(_UNIT)) * _UNIT
     return found if (np.abs(found.sum(axis=0) - 1) <= len(sides) * _UNIT).all() else None
