@@ -66,7 +66,7 @@ from dipapprox.composition.profile import (
 from dipapprox.composition.statements import StatementProfile
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import BrokenInvariant, LimitReached
-from dipapprox.limits import asking
+from dipapprox.limits import asking, check_limits
 
 
 class DiscreteProfile(Record):
@@ -242,9 +242,15 @@ def _counted(
     masses: Sequence[tuple[arb, arb]], times: int, p: arb, q: arb
 ) -> Iterator[tuple[arb, arb]]:
     """Yield the masses of all counts of outcomes that add up to `times`."""
+    check_limits()
     (first, second), *others = masses
     if not others:
         yield p * first**times, q * second**times
+        return
+    if len(others) == 1:
+        sides = [arb_poly(list(each)) ** times for each in zip(*masses, strict=True)]
+        both = (side.coeffs() for side in sides)
+        yield from ((p * own, q * other) for own, other in zip(*both, strict=True))
         return
     for count in range(times + 1):
         ways = comb(times, count)

@@ -86,8 +86,9 @@ def test_shifts_add_up_as_squares() -> None:
     """3² + 4² = 5², and 12 / 6² = 3 / 3²."""
     one = runs(("1/5", 1)).epsilon("1e-6").eps_prv_enclosure
     assert runs(("1/3", 1), ("1/4", 1)).epsilon("1e-6").eps_prv_enclosure == one
-    twelve = runs(("6", 12)).delta("1/10").delta_enclosure
-    assert runs(("3", 3)).delta("1/10").delta_enclosure == twelve
+    three, twelve = (runs(own).delta("1/10").delta_enclosure for own in (("3", 3), ("6", 12)))
+    assert three.lower <= twelve.upper and twelve.lower <= three.upper
+    assert max(three.width, twelve.width) < Fraction(1, 10**20)
 
 
 def _found(shifts: Sequence[Fraction], factor: Fraction, bits: int = 60) -> Enclosure:
