@@ -400,7 +400,7 @@ class _Step:
                     shifts.append(over(stated, shifts))
         if next(given, None) is not None:
             raise BadProof("more shifts than samples")
-        spend(sum(4 + len(form.terms) for form, _ in path.guards) + 4 * len(shifts))
+        spend(sum(4 + len(form.terms) for form, _ in path.guards) + 4 * (len(shifts) + len(held)))
         both = Beside((path, path), (None, shifts), self._changes)
         both.require_alike()
         missing = wanted[0] + both.cost() - left

@@ -205,6 +205,9 @@ def apply(about: object, known: MutableMapping[int, Judgement], json: object) ->
         return found if isinstance(found, LossesOf) or machine is None else Of(machine, found)
 
 
+_SHARING = 4  # steps that share what a machine with rounds does; memory does not grow with more
+
+
 def replay(
     machine: object,
     claim: object,
@@ -225,6 +228,8 @@ def replay(
             last = apply(about, known, step)
             told(number, last)
             known[number] = last
+            if number >= _SHARING:
+                getattr(about, "__dict__", {}).pop("follower", None)
     except RecursionError:
         raise Refused("what is nested is nested too deeply") from None
     if last is None or not follows(stated, last):

@@ -4,7 +4,7 @@ from math import isqrt
 
 import pytest
 
-from dipapprox.kernel import errors
+from dipapprox.kernel import errors, rounds
 from dipapprox.kernel.errors import BadProof, NotProved, Refused
 from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.machine import adjacent_pairs, read_machine
@@ -265,6 +265,22 @@ def coins(count: int, pairs: int) -> Proof:
     return given, claim, [{**run, "inputs": [[0], [1]]}, {**step, "above": False}]
 
 
+def copied(cells: int, moves: int, radius: int) -> Proof:
+    """One sample that many cells hold, moved again and again at every change of an input."""
+    held = [f"h{k}" for k in range(cells)]
+    body = [["set", S, cell("next q")], ["draw", X, "DLap", 0, [1, -1]], ["set", S, 0]]
+    body += [["set", cell(name), X] for name in held] + [["set", X, 0]]
+    norm = {"norm": "linf", "radius": radius}
+    machine = stream(body, [["set", S, 0]], whole=True, adjacency=norm)
+    node = {"values": [], "held": [], "facts": [], "allowances": [[1, []]], "cases": []}
+    arrive = {"to": 1, "moves": [[0, [0]]] * moves}
+    stay = {"to": 1, "moves": [[k, []] for k in range(moves)]}
+    start = {**node, "cases": [{"input": 0, "cases": [arrive] * (2 * radius + 1)}]}
+    after = {**node, "held": held, "allowances": [[0, [0] * cells]] * moves, "cases": [stay]}
+    step = {"rule": "potential", "from": [], "nodes": [start, after], "quiet": []}
+    return machine, {"verdict": "DP", "budget": 1, "at least": None}, [step]
+
+
 NOISE = {"mechanism": "DGauss", "sensitivity": 1, "variance": 9_000_000}
 DIGITS = f"{10**1990 + 1}/{10**1989 + 7}"
 FINE = {"mechanism": "Lap", "sensitivity": DIGITS, "scale": DIGITS}
@@ -287,6 +303,7 @@ COSTLY: dict[str, Proof] = {
     "a pair that is listed often": listed(1000),
     "losses that are read often": above(400),
     "a pair with many outputs": coins(7, 150),
+    "cells that hold one sample": copied(400, 10, 20),
 }
 
 DEAR: dict[str, tuple[int, Proof]] = {
@@ -390,3 +407,18 @@ def test_formulas_are_not_looked_up_for_every_pair(monkeypatch) -> None:
     everywhere = {**RUN, "eps": {"from": 0, "to": None}, "bits": None}
     assert replay(*private(machine, everywhere, ["eps"], 0))
     assert counts[0] < 30 * 29 * 6
+
+
+def test_many_steps_do_not_keep_what_a_machine_does(monkeypatch) -> None:
+    """The first few share it; of a proof of many steps each walks alone."""
+    machine = stream([], [["set", cell("out"), 1]])
+    node = {"values": [], "held": [], "facts": [], "allowances": [[0, []]]}
+    made, of = list[object](), rounds.Follower.__init__
+    monkeypatch.setattr(
+        rounds.Follower, "__init__", lambda self, given: made.append(given) or of(self, given)
+    )
+    same = {**node, "cases": [{"to": 1, "moves": [[0, []]]}]}
+    step = {"rule": "potential", "from": [], "nodes": [same, same]}
+    claim = {"verdict": "DP", "budget": 0, "at least": None}
+    replay(machine, claim, [{**step, "quiet": []}] * 20)
+    assert 10 < len(made) <= 20
