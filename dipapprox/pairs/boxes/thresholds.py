@@ -183,7 +183,7 @@ class Thresholds:
         sets = np.arange(count)[:, None] >> np.arange(self.outputs) & 1
         inside = np.tensordot(sets.astype(np.float64), self._shares, 1)
         found = [
-            (inside == inside.take([0], axis)).reshape(count, -1).all(axis=1)
+            (inside == inside.take([0], axis)).all(axis=tuple(range(1, inside.ndim)))
             for axis in range(1, inside.ndim)
         ]
         return np.array(found, dtype=np.bool_)
