@@ -128,16 +128,8 @@ class Thresholds:
         self._shares, self.outputs = shares, len(shares)
         self._of_cells = shares.reshape(len(shares), -1)
         count = self._of_cells.shape[1]
-        # Slopes and offsets are rounded once; then come as many products and sums as inputs.
-        unit = (len(reach) + 3) * 2.0**-52
-        error = (
-            (len(cuts) + count) * 2.0**-50
-            + off
-            + sum(
-                2 * float((float(each.family.steep) * self._sizes(each) * unit + _MASS).sum())
-                for each in cuts
-            )
-        )
+        error = (len(cuts) + count) * 2.0**-50 + off
+        error += sum(2 * float(self._errors(each).sum()) for each in cuts)
         self.error = error * (1 + 2.0**-20)
         self.wider = 2.0 * count * (self.outputs + 1)
 
@@ -153,6 +145,12 @@ class Thresholds:
     def _sizes(self, cuts: _Cuts) -> Array:
         """Return about the most that the terms of each cut of a sample add up to."""
         return np.asarray(float(np.abs(cuts.slope) @ self._reach) + np.abs(cuts.offsets))
+
+    def _errors(self, cuts: _Cuts) -> Array:
+        """Return at most what F is off at each cut of a sample, with what its argument is off."""
+        # Slopes and offsets are rounded once; then come as many products and sums as inputs.
+        unit = (len(self._reach) + 3) * 2.0**-52
+        return float(cuts.family.steep) * self._sizes(cuts) * unit + _MASS
 
     def of_number(self, old: Fraction, unit: Fraction) -> Thresholds:
         """Return the same outputs as functions of `number`, measured in `unit`, as if it was the
@@ -252,9 +250,10 @@ class Thresholds:
             sizes = np.abs(each.slope)[:, None]
             steep[k], curved[k] = sizes * sum(slopes), sizes * sizes * sum(bends)
             slopes, bends = [*slopes, slopes[0]], [*bends, bends[0]]
+            off = 2 * float(self._errors(each).max())  # of both ends of a cell: their cuts, too
             own = [
                 (
-                    np.clip(highs[c + 1] - lows[c] + 2 * _MASS, 0.0, 1.0),
+                    np.clip(highs[c + 1] - lows[c] + off, 0.0, 1.0),
                     sizes * np.maximum(slopes[c], slopes[c + 1]),
                     sizes * sizes * (bends[c] + bends[c + 1]) / 2,
                 )

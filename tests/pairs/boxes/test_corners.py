@@ -188,18 +188,22 @@ def test_cuts_are_far_from_where_large_terms_cancel() -> None:
     unit = Fraction(1, 2**14)
     slope, threshold = 2**38 + unit * F(49, 100), 2**38 + 1 + unit * F(51, 100)
     text = f"""
-input q in real 0..1
-output out in {{0, 1}}
+input q[2] in real 0..1
+output out in 0..2
 adjacent linf 1
-x <- Lap({slope.numerator}/{slope.denominator} * q, 1)
-if x > {threshold.numerator}/{threshold.denominator} then out <- 1 else out <- 0 end
+x <- Lap({slope.numerator}/{slope.denominator} * q[1], 1)
+y <- Lap(q[2], 1)
+if x <= {threshold.numerator}/{threshold.denominator} then out <- 0
+else if y > 3 then out <- 1 else out <- 2 end end
 """
     states = execute(elaborate(read(text), {}, "x"), True)
-    found = thresholds_of(states, Fraction(1), (Fraction(0),), [0], Fraction(1))
-    bounds = found.curvature(np.ones((1, 1, 1)))
+    found = thresholds_of(states, Fraction(1), (F(0), F(0)), [0, 1], Fraction(1))
+    bounds = found.curvature(np.ones((2, 1, 1)))
     truth = exp(-float(threshold - slope)) / 2
     assert bounds.steep[0, 0, 0] >= 2.0**38 * truth
     assert bounds.curved[0, 0, 0] >= 2.0**76 * truth
+    # What y adds to the bend of an output counts as much as x is likely to be above.
+    assert (np.sort(bounds.outputs[:, 1, 0])[:2] >= truth * exp(-2) / 4).all()
 
 
 def test_a_limit_while_sets_are_cut_leaves_both_bounds(monkeypatch) -> None:
