@@ -26,7 +26,7 @@ from msgspec.structs import replace
 if TYPE_CHECKING:
     from dataclasses import field
 
-__all__ = ["Record", "field", "metadata_of", "replace", "settle"]
+__all__ = ["Record", "RecordType", "field", "metadata_of", "replace", "settle"]
 
 
 class _Field(NamedTuple):
@@ -45,7 +45,7 @@ if not TYPE_CHECKING:
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
-class _RecordType(StructMeta, ABCMeta):
+class RecordType(StructMeta, ABCMeta):
     """Makes classes of what is annotated in their bodies."""
 
     __instancecheck__ = type.__instancecheck__  # nobody registers records: what bases say is all
@@ -126,7 +126,7 @@ def metadata_of(cls: type[Struct]) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
-class Record(Struct, metaclass=_RecordType):
+class Record(Struct, metaclass=RecordType):
     """What data are: frozen and equal by their fields, unless a class says otherwise."""
 
     @recursive_repr()

@@ -180,11 +180,15 @@ class ProductMeasures:
         found: Enclosure | NotEnclosed = NotEnclosed("more than two numbers")
         if len(mixed.coordinates) == 2:
             found = self._plane.divergence(own, other, growth, bits)
-        if isinstance(found, Enclosure) and found.lower:
+        if isinstance(found, NotEnclosed) or found.width > Fraction(1, 1 << bits):
+            told = _matched(own, other, partial(self.divergence, growth=growth, bits=bits))
+            if isinstance(found, NotEnclosed):
+                found = sure(told)
+            elif isinstance(told, Enclosure):
+                found = found.intersect(told, "matches", "cells", "the δ of sums of products")
+        if found.lower:
             return replace(_UNTOLD, value=found * shared)
         best = self.alone(first, second, mixed, growth, bits)
-        if isinstance(found, NotEnclosed):
-            found = _matched(own, other, partial(self.divergence, growth=growth, bits=bits))
         least, most = best.value.lower, (found * shared).upper
         return replace(best, value=Enclosure(least, max(most, least)))
 
@@ -356,12 +360,13 @@ _NOTHING = Enclosure.exact(0)
 _UNTOLD = Split(_NOTHING, None, UNIT, UNIT)
 
 
+@enclosing
 def _matched(
     first: Sequence[Part],
     second: Sequence[Part],
     divergence: Callable[[Sequence[Part], Sequence[Part]], Split | NotEnclosed],
 ) -> Enclosure:
-    """Bound the divergence by the best of the matches, or by the terms in order."""
+    """Bound the divergence from above by the best of the matches, or by the terms in order."""
 
     @cache
     def of(k: int, match: int | None) -> Enclosure:
@@ -372,7 +377,7 @@ def _matched(
     everything = max(own, other) <= _MOST_TERMS
     orders = permutations(places, own) if everything else [tuple(places[:own])]
     totals = (sum((of(*each) for each in enumerate(order)), _NOTHING) for order in orders)
-    return min(totals, key=lambda total: total.upper)
+    return Enclosure(Fraction(0), min(total.upper for total in totals))
 
 
 def _alone(side: Sequence[Part], coordinate: int) -> list[Part]:

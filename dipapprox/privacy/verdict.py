@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure
-from dipapprox.data_classes import Record, settle
+from dipapprox.data_classes import Record, RecordType
 from dipapprox.digits import brief_text, exact_text
 from dipapprox.errors import BrokenInvariant, UserError
 from dipapprox.language.domains import exact_number
@@ -17,8 +17,28 @@ from dipapprox.privacy.notation import ends
 from dipapprox.privacy.run import Replayed, Run, RunResult, Witness, pair_table
 
 
-class Claim(Record):
+class _ClaimType(RecordType):
+    def __call__(
+        cls, eps: Fraction, delta: Fraction, eps_prv: Fraction | Growth | None = None
+    ) -> Any:
+        # An int would turn into a float as soon as it is raised to a negative power.
+        eps, delta = exact_number(eps, "eps"), exact_number(delta, "delta")
+        if eps <= 0:
+            raise UserError(f"eps must be > 0, got {exact_text(eps)}")
+        if not isinstance(eps_prv, Growth):
+            eps_prv = Growth(eps if eps_prv is None else exact_number(eps_prv, "eps_prv"))
+            if eps_prv.rate < 0:
+                raise UserError(f"eps_prv must be >= 0, got {exact_text(eps_prv.rate)}")
+        if not 0 <= delta <= 1:
+            raise UserError(f"delta must be in [0, 1], got {exact_text(delta)}")
+        return super().__call__(eps, delta, eps_prv)
+
+
+class Claim(Record, metaclass=_ClaimType):
     """The program run with `eps` is (eps_prv, delta)-differentially private.
+
+    It is claimed with `eps_prv`, a number or e^eps_prv; with `eps` if none is given. UserError if a
+    value is out of range.
 
     Attributes:
         eps: The program's privacy parameter, > 0; it scales the noise.
@@ -28,29 +48,13 @@ class Claim(Record):
 
     eps: Fraction
     delta: Fraction
-    growth: Growth = cast("Growth", None)  # that of `eps`, or of a number
+    growth: Growth
 
     if TYPE_CHECKING:
 
         def __init__(
-            self, eps: Fraction, delta: Fraction, growth: Growth | Fraction | None = None
+            self, eps: Fraction, delta: Fraction, eps_prv: Fraction | Growth | None = None
         ) -> None: ...
-
-    def __post_init__(self) -> None:
-        # An int would turn into a float as soon as it is raised to a negative power.
-        eps, delta = exact_number(self.eps, "eps"), exact_number(self.delta, "delta")
-        if eps <= 0:
-            raise UserError(f"eps must be > 0, got {exact_text(eps)}")
-        growth: object = self.growth
-        if not isinstance(growth, Growth):
-            growth = Growth(eps if growth is None else exact_number(growth, "eps_prv"))
-            if growth.rate < 0:
-                raise UserError(f"eps_prv must be >= 0, got {exact_text(growth.rate)}")
-        if not 0 <= delta <= 1:
-            raise UserError(f"delta must be in [0, 1], got {exact_text(delta)}")
-        settle(self, "eps", eps)
-        settle(self, "delta", delta)
-        settle(self, "growth", growth)
 
     @property
     def eps_prv(self) -> Fraction:
