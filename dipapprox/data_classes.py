@@ -6,8 +6,8 @@
         x: int
         y: int = 0
 
-A class may be `frozen=False`, `eq=False` or `kw_only=True`, which its subclasses say for
-themselves. `__post_init__` checks an object, and may `settle` fields of a frozen one.
+A class may be `frozen=False`, `eq=False`, `kw_only=True` or `cache_hash=True`, which its subclasses
+say for themselves. `__post_init__` checks an object, and may `settle` fields of a frozen one.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class RecordType(StructMeta, ABCMeta):
 
     def __new__(
         metaclass, name: str, bases: tuple[type, ...], given: dict[str, Any],
-        *, frozen: bool = True, eq: bool = True, kw_only: bool = False,
+        *, frozen: bool = True, eq: bool = True, kw_only: bool = False, cache_hash: bool = False,
     ) -> Any:  # fmt: skip
         said = {n: each for base in reversed(bases) for n, each in _said(base).items()}
         own = {n: each for n, each in given.items() if isinstance(each, _Field)}
@@ -63,7 +63,11 @@ class RecordType(StructMeta, ABCMeta):
             given[n] = struct_field(**both)  # at most one of them is there
         given["__said__"] = said = said | own
         made: Any = super().__new__(
-            metaclass, name, bases, given, frozen=frozen, eq=eq, kw_only=kw_only
+            *(metaclass, name, bases, given),
+            frozen=frozen,
+            eq=eq,
+            kw_only=kw_only,
+            cache_hash=cache_hash,
         )
         if eq and "__eq__" not in given:
             plain = {base.__eq__ for base in bases} <= _PLAIN_EQ

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import gcd, lcm
 
-from dipapprox.data_classes import Record, field, settle
+from dipapprox.data_classes import Record
 
 Symbol = int | str
 Difference = tuple[int, int, Fraction]
@@ -27,30 +27,11 @@ def _order(item: tuple[Symbol, Fraction]) -> tuple[bool, Symbol]:
     return isinstance(item[0], str), item[0]
 
 
-class LinearForm(Record):
+class LinearForm(Record, cache_hash=True):
     """Σ coefficient·symbol + constant, exact. Build with `of`, `constant_form` or `symbol`."""
 
     terms: tuple[tuple[Symbol, Fraction], ...]
     constant: Fraction
-    # Forms are looked up by the thousand. Names hash differently in other processes.
-    _hash: int | None = field(default=None, repr=False, compare=False)
-
-    def __hash__(self) -> int:
-        found = self._hash
-        if found is None:
-            # Of integers: fractions hash slowly.
-            terms = [(s, c.numerator, c.denominator) for s, c in self.terms]
-            found = hash((*terms, self.constant.numerator, self.constant.denominator))
-            settle(self, "_hash", found)
-        return found
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, LinearForm):
-            return NotImplemented
-        return self.constant == other.constant and self.terms == other.terms
-
-    def __reduce__(self) -> tuple[type[LinearForm], tuple[object, ...]]:
-        return LinearForm, (self.terms, self.constant)
 
     @classmethod
     def of(cls, terms: Mapping[Symbol, Fraction], constant: Fraction = _ZERO) -> LinearForm:
