@@ -24,8 +24,6 @@ from dipapprox.language.functions.machine import (
     ImportedName,
     Machine,
     NameScope,
-    Raised,
-    Returned,
     Stream,
     Text,
     followed,
@@ -34,6 +32,7 @@ from dipapprox.language.functions.machine import (
     plain,
     rule,
 )
+from dipapprox.language.functions.natives import Following, lending
 from dipapprox.language.functions.objects import function_of, several
 from dipapprox.language.functions.operators import (
     MOST_BITS,
@@ -339,27 +338,6 @@ def turns(
     yield from block(machine, node.orelse, scope)
 
 
-def _stream(machine: Machine, values: Iterator[Any], inside: bool) -> Stream:
-    """Return what a body makes that yields: it goes on when it is asked, `inside` a call."""
-
-    def following() -> Iterator[Any]:
-        while True:
-            before, depth = machine.node, machine.depth
-            if inside:
-                machine.enter()
-            try:
-                value = next(values)
-            except (StopIteration, Returned):
-                return
-            except Raised as error:
-                raise machine.unended(error) from None
-            finally:
-                machine.node, machine.depth = before, depth
-            yield value
-
-    return Stream(following(), machine.age)
-
-
 def _yielded(machine: Machine, body: list[ast.stmt], scope: NameScope) -> Iterator[Any]:
     """Do statements; yield what they yield where they, or `if` and loops of them, only yield."""
     waiting = body[::-1]
@@ -368,7 +346,7 @@ def _yielded(machine: Machine, body: list[ast.stmt], scope: NameScope) -> Iterat
             case ast.Expr(ast.Yield(value)):
                 yield value and machine.evaluate(value, scope)
             case ast.Expr(ast.YieldFrom(value)):
-                yield from machine.evaluate(value, scope, items)
+                yield from lending(machine.evaluate(value, scope, items))
             case ast.If(test=test):
                 way = machine.evaluate(test, scope, truth)
                 waiting += (node.body if way else node.orelse)[::-1]
@@ -394,7 +372,8 @@ def _comprehended(machine: Machine, node: Any, scope: NameScope, element: ast.ex
             body = [ast.If(test, body, [])]
         body = [ast.For(each.target, each.iter, body, [])]
     inner = NameScope(local, scope, kind="comprehension")
-    return _stream(machine, turns(machine, body[0], first, inner, _yielded), False)
+    values = turns(machine, body[0], first, inner, _yielded)
+    return Stream(Following(machine, values, False), machine.age)
 
 
 def _stream_of(machine: Machine, node: Any, scope: NameScope) -> Stream:
@@ -433,8 +412,8 @@ RULES.update(
         ),
         ast.Lambda: lambda machine, node, scope: function_of(machine, node, "<lambda>", scope),
         ast.GeneratorExp: _stream_of,
-        ast.Module: lambda machine, node, scope: _stream(
-            machine, _yielded(machine, node.body, scope), True
+        ast.Module: lambda machine, node, scope: Stream(
+            Following(machine, _yielded(machine, node.body, scope), True), machine.age
         ),
         ast.ListComp: lambda machine, node, scope: listed(
             machine, _stream_of(machine, node, scope)

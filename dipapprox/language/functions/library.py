@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from enum import EnumType
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from inspect import BoundArguments, Parameter, Signature, signature
 from pathlib import Path
@@ -376,7 +376,7 @@ TAKEN: dict[str, _Taker] = {
     "heap": Heap,
     "ranks": lambda machine, values: [Ranked(machine, each) for each in listed(machine, values)],
     "ranking": lambda machine, by: by and (lambda each: Ranked(machine, each.value, by)),
-    "streams": lambda machine, values: (items(machine, v) for v in items(machine, values)),
+    "streams": lambda machine, values: map(partial(items, machine), items(machine, values)),
     "truths": lambda machine, values: (truth(machine, v) for v in items(machine, values)),
     "typed": _typed,
     "summand": _where(lambda v: type(v) is not str, "is not added up: ''.join(…) does"),

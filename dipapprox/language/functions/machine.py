@@ -23,7 +23,6 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable, Iterator, Mapping, Set
-from copy import copy
 from enum import Enum
 from fractions import Fraction
 from functools import singledispatch
@@ -119,8 +118,10 @@ class Stream(Record, frozen=False, eq=False):
     values: Iterator[Any]
     age: int
 
-    def __copy__(self) -> Stream:
-        return Stream(copy(self.values), self.age)
+    def __reduce__(self) -> Any:
+        raise TypeError("an iterator is not copied here")
+
+    __copy__ = __reduce__
 
 
 class Array(Record):

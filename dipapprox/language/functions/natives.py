@@ -24,6 +24,8 @@ from dipapprox.language.functions.machine import (
     Function,
     ImportedName,
     Machine,
+    Raised,
+    Returned,
     Stream,
     Text,
     Undone,
@@ -72,15 +74,65 @@ def perform(machine: Machine, function: Function, given: BoundArguments) -> Any:
     if not isinstance(found, Iterator):
         return found
     machine.endless = machine.endless or function.name in ("itertools.count", "itertools.cycle")
-    return Stream(_guarded(machine, found), machine.age)
+    return Stream(_Guarded(machine, found), machine.age)
 
 
-def _guarded(machine: Machine, values: Iterator[Any]) -> Iterator[Any]:
-    """Yield values; what Python raises meanwhile is the function's."""
-    try:
+class _Guarded(Iterator[Any]):
+    """Values of an iterator of Python's own, which after an exception goes on as Python's do; what
+    Python raises meanwhile is the function's."""
+
+    def __init__(self, machine: Machine, values: Iterator[Any]) -> None:
+        self.machine, self.values, self.running = machine, values, False
+
+    def __next__(self) -> Any:
+        if self.running:
+            raise self.machine.refusal("an iterator of Python's own asks itself for a value")
+        self.running = True
+        try:
+            return next(self.values)
+        except ValueError as error:
+            raise self.machine.raised(error) from None
+        finally:
+            self.running = False
+
+
+class Following(Iterator[Any]):
+    """What a body yields: it goes on when it is asked, `inside` a call, and ends with what leaves
+    it. It is `lent` while another waits that yields from it: Python closes it if that is lost."""
+
+    def __init__(self, machine: Machine, values: Iterator[Any], inside: bool) -> None:
+        self.machine, self.values, self.inside = machine, values, inside
+        self.running = self.lent = False
+
+    def __next__(self) -> Any:
+        machine = self.machine
+        if self.lent:
+            raise machine.refusal("another iterator yields from this one, and may close it")
+        if self.running:
+            raise machine.raised(ValueError("generator already executing"))
+        before, depth = machine.node, machine.depth
+        if self.inside:
+            machine.enter()
+        self.running = True
+        try:
+            return next(self.values)
+        except Returned:
+            raise StopIteration from None
+        except Raised as error:
+            raise machine.unended(error) from None
+        finally:
+            machine.node, machine.depth, self.running = before, depth, False
+
+
+def lending(values: Iterator[Any]) -> Iterator[Any]:
+    """Yield values to another iterator, which yields from them."""
+    if not isinstance(values, Following):
         yield from values
-    except ValueError as error:
-        raise machine.raised(error) from None
+        return
+    for value in values:
+        values.lent = True
+        yield value
+        values.lent = False
 
 
 @ours
@@ -241,8 +293,11 @@ def _cells(machine: Machine, value: Any) -> Any:
 
 @ours
 def _itertools__groupby(machine: Machine, values: Iterator[Any], key: Any) -> Stream:
+    def held(found: tuple[Ranked, Iterator[Any]]) -> tuple[Any, Stream]:
+        return found[0].key, Stream(_Guarded(machine, found[1]), machine.age)
+
     groups = groupby(values, partial(Ranked, machine, by=key))
-    return Stream(((each.key, Stream(group, machine.age)) for each, group in groups), machine.age)
+    return Stream(_Guarded(machine, map(held, groups)), machine.age)
 
 
 @ours
