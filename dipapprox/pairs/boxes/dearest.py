@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from itertools import count, product
 from math import prod
 from typing import cast
@@ -109,17 +109,16 @@ class PureSearch:
         return max(self._best, self._open[0].upper) if self._open else self._best
 
     def bounds(self, asked: Enclosure | None = None) -> PureBudget | None:
-        """Bound it as narrowly as can be, or until it is told from a number; None if too much would
-        be needed."""
+        """Bound it as narrowly as can be, or until it is told from a number, or until a limit ends
+        that; None if nothing is known then."""
         try:
             with at_most(_STEPS):
                 while not self._ended and not self.is_told(asked):
                     self._go_on()
         except LimitReached:
-            self._ended, self._is_seen = True, False  # what was being divided is lost
-            check_limits()
+            self._ended = True
         most = self._most
-        if most is None and self._ended:
+        if most is None and not self._best:
             return None
         told = Extended(self._best, most, BY_ENCLOSURES[0], PURE)
         return PureBudget(told, self._pair, self._output)
@@ -134,27 +133,31 @@ class PureSearch:
         return self._best > asked.upper or (most is not None and most <= asked.lower)
 
     def _go_on(self) -> None:
-        """Look at a set of pairs, or divide one."""
+        """Look at a set of pairs, or divide one: it stays until all it becomes is looked at."""
         if not self._is_seen:
             fresh = next(self._unseen, None)
             if fresh is None:
+                heapify(self._open)
                 self._is_seen = True
             else:
-                self._look(*fresh, None)
+                self._open += self._look(*fresh, None)
             return
         self._sets += 1
         if self._sets > _MOST_SETS:
             self._ended = True
             return
-        part = heappop(self._open)
+        part = self._open[0]
         if part.near is not None:
-            self._sharpen(part, part.near)
-            return
-        polygons = part.pairs.polygons
-        axis = max(range(len(polygons)), key=lambda k: _width(polygons[k]))
-        for half in cut(polygons[axis], *middle(polygons[axis])):
-            own = (*polygons[:axis], half, *polygons[axis + 1 :])
-            self._look(replace(part.pairs, polygons=own), part.states, part.upper)
+            found = [self._sharpened(part, part.near)]
+        else:
+            polygons, found = part.pairs.polygons, []
+            axis = max(range(len(polygons)), key=lambda k: _width(polygons[k]))
+            for half in cut(polygons[axis], *middle(polygons[axis])):
+                own = (*polygons[:axis], half, *polygons[axis + 1 :])
+                found += self._look(replace(part.pairs, polygons=own), part.states, part.upper)
+        heappop(self._open)
+        for each in found:
+            heappush(self._open, each)
 
     def _ends(self, root: PairSet, states: Sequence[int]) -> Iterator[PairSet]:
         """Yield the parts of a set where an output may need most, by the lemma.
@@ -184,11 +187,11 @@ class PureSearch:
                 options.append(faces(polygon, ways))
             yield from (replace(root, polygons=own) for own in product(*options))
 
-    def _look(self, pairs: PairSet, states: Sequence[int], most: Fraction | None) -> None:
-        """Bound what pairs of a set need for one output, and open it."""
+    def _look(self, pairs: PairSet, states: Sequence[int], most: Fraction | None) -> list[_Open]:
+        """Bound what pairs of a set need for one output, if there are any."""
         check_limits()
         if pairs.is_empty:
-            return
+            return []
         if prod(map(len, pairs.polygons)) > _MOST_VERTICES:
             raise LimitReached(f"pair limit: more than {_MOST_VERTICES} vertices")
         corners: Iterable[Sequence[Point]] = product(*pairs.polygons)
@@ -198,9 +201,9 @@ class PureSearch:
         near = max(ends, key=lambda pair: self._need(pair, states))
         upper, _ = self._logs.bound(ends, near, states)
         upper = upper if most is None else min(upper, most)
-        heappush(self._open, _Open(upper, next(self._order), pairs, states, ends, near))
+        return [_Open(upper, next(self._order), pairs, states, ends, near)]
 
-    def _sharpen(self, part: _Open, near: Pair) -> None:
+    def _sharpened(self, part: _Open, near: Pair) -> _Open:
         """Bound what pairs of a set need from one that needs about the most."""
         upper = part.upper
         for _ in part.pairs.polygons:
@@ -209,7 +212,7 @@ class PureSearch:
             upper = min(upper, self._logs.bound(part.ends, near, part.states)[0])
             if upper <= self._best + self._near:
                 break
-        heappush(self._open, replace(part, upper=upper, number=next(self._order), near=None))
+        return replace(part, upper=upper, number=next(self._order), near=None)
 
     def _need(self, pair: Pair, states: Sequence[int]) -> Fraction:
         """Return at most what a pair needs."""

@@ -209,6 +209,7 @@ class RealPairs(Together):
         ways = exact, factor
         search = SetSearch(*ways, next(iter(self._roots), None))
         if self._delta_asked == 0 and (told := self._by_budget(factor, exact, bits)) is not None:
+            self._used[PURE] = None
             return told
         if self._models is None:
             pass
@@ -239,10 +240,10 @@ class RealPairs(Together):
         return None if self._moved else pure_search(self._states, self._eps, self._roots)
 
     def pure_budget(self, asked: Enclosure | None = None) -> PureBudget | None:
-        """What is needed for δ = 0, or whether it is more than asked; None if that is not known."""
-        if self._pure is None or (found := self._pure.bounds(asked)) is None:
-            return None
-        if self._pure.is_told(asked):  # else others give the ends
+        """Bound what is needed for δ = 0, or tell whether it is more than asked; None if nothing is
+        known."""
+        found = None if self._pure is None else self._pure.bounds(asked)
+        if found is not None:
             self._used[PURE] = None
         return found
 
@@ -252,7 +253,7 @@ class RealPairs(Together):
         """Say whether δ is 0 by what is known of the least ε_prv for that; None if that is open."""
         low = logarithm(factor.lower, bits).lower
         high = logarithm(factor.upper or factor.lower, bits).upper
-        known = self.pure_budget(Enclosure(low, high))
+        known = None if self._pure is None else self._pure.bounds(Enclosure(low, high))
         if known is None or known.pair is None:
             return None
         told = known.told

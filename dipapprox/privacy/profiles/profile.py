@@ -160,14 +160,18 @@ class Profiler:
         near = None  # what a budget tells from above need not be found anew
         if known.upper is not None:
             near = Enclosure(Fraction(0), known.upper * (1 - Fraction(1, 2**34)))
-        least = None if boxes is None or delta else boxes.pure_budget(near)
+        least, shown = None if boxes is None or delta else boxes.pure_budget(near), None
         if least is not None:
-            told = least.told.meet(known, LEAST)
-            if told.is_within(width) and told.lower is not None:
-                factor = eps_prv_factor(told.lower, FACTOR_BITS).lower
-                return PairsBounds(told, least.pair, 0, (least.output,), factor)
+            known = least.told.meet(known, LEAST)
+            assert known.lower is not None
+            factor = eps_prv_factor(known.lower, FACTOR_BITS).lower
+            shown = PairsBounds(known, least.pair, 0, (least.output,), factor)
+            if known.is_within(width):
+                return shown
         with self._subject.claiming(delta):
             found = least_eps_prv(self.maxima, self.details, delta, width, known, claimed)
+        if shown is not None and shown.pair is not None and found.told.lower == known.lower:
+            return replace(shown, told=found.told, bits=found.bits)
         if found.told.infinite or found.told.upper is not None or listed is None:
             return found
         states, _ = listed

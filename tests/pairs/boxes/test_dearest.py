@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import product
 from math import log
+from typing import Any
 
 import pytest
 from scipy.optimize import minimize_scalar
 from scipy.stats import gumbel_r, laplace, logistic, norm
 
 import dipapprox
+from dipapprox.errors import LimitReached
+from dipapprox.exact.log_concave import Logarithms
+from dipapprox.pairs.boxes.cells import pairs_of
+from dipapprox.pairs.boxes.dearest import pure_search
+from dipapprox.semantics.real_inputs import execute_for_declared
 
 LAWS = {"Lap": laplace, "Gauss": norm, "Gumbel": gumbel_r, "Logistic": logistic}
 _NEAR = Fraction(1, 10**6)
@@ -153,3 +159,43 @@ def test_what_choices_give_a_state_cancels() -> None:
     least = dipapprox.profile(program, eps=1, delta=0).eps_prv_enclosure
     assert float(least) == pytest.approx(max(tails), rel=1e-9)
     assert least.is_within(_NEAR)
+
+
+def test_a_limit_leaves_what_is_known_from_both_sides(monkeypatch) -> None:
+    """Sets of pairs that a limit finds in the middle of a division are not forgotten."""
+    program = dipapprox.parse("""
+input q in real -1..4
+output out in 0..1
+adjacent linf 1
+c <- choose {0 : 1/3, 1 : 2/3}
+x <- Logistic(q, 2 / eps)
+out <- 0
+if x >= 1/2 then
+    if c = 0 then out <- 1 end
+else
+    if c = 1 then out <- 1 end
+end
+""")
+    whole = dipapprox.profile(program, eps=1, delta=0).eps_prv_enclosure
+    assert whole.lower is not None
+    assert whole.upper is not None
+    states, bound = execute_for_declared(program, True), Logarithms.bound
+    wide = 0
+    for looks in range(1, 60, 9):
+        left = iter(range(looks))
+
+        def ended(self: Logarithms, *given: Any, left: Iterator[int] = left) -> Any:
+            if next(left, None) is None:
+                raise LimitReached("time limit: 1 s")
+            return bound(self, *given)
+
+        monkeypatch.setattr(Logarithms, "bound", ended)
+        search = pure_search(states, Fraction(1), pairs_of(states.program))
+        assert search is not None
+        found = search.bounds()
+        if found is not None:
+            lower, upper = found.told.lower, found.told.upper
+            assert lower is not None and lower <= whole.upper
+            assert upper is None or upper >= whole.lower
+            wide += upper is not None and upper > lower + _NEAR
+    assert wide
