@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import accumulate
 from typing import Any
 
@@ -145,8 +145,15 @@ def seen_in(node: ast.AST) -> Iterator[ast.AST]:
             yield from ast.iter_child_nodes(node)
 
 
-def acting_annotations(node: ast.AST) -> Iterator[ast.expr]:
-    """Yield the annotations that call or assign something where a statement is reached."""
+_NAMES = (ast.Name, ast.Attribute, ast.Subscript, ast.Constant, ast.Tuple, ast.List, ast.Load)
+_TYPES = (*_NAMES, ast.BinOp, ast.BitOr)
+
+
+def acting_annotations(
+    node: ast.AST, unsure: Callable[[str], bool] = lambda name: False
+) -> Iterator[ast.expr]:
+    """Yield the annotations that are no plain types: where a statement is reached, these may call,
+    assign or yield something, or fail. So may names of which one is `unsure`."""
     given: list[Any] = []
     match node:
         case ast.AnnAssign(annotation=annotation):
@@ -154,7 +161,10 @@ def acting_annotations(node: ast.AST) -> Iterator[ast.expr]:
         case ast.FunctionDef(args=arguments, returns=returns):
             given = [getattr(each, "annotation", None) for each in ast.walk(arguments)] + [returns]
     for each in filter(None, given):
-        acting = any(isinstance(part, ast.Call | ast.NamedExpr) for part in ast.walk(each))
+        parts = list(ast.walk(each))
+        acting = not all(isinstance(part, _TYPES) for part in parts) or any(
+            unsure(part.id) for part in parts if isinstance(part, ast.Name)
+        )
         if acting and not each.text.late:
             yield each
 

@@ -17,6 +17,7 @@ from dipapprox.language.functions.expressions import (
     turns,
 )
 from dipapprox.language.functions.machine import (
+    ERRORS,
     SCALARS,
     Array,
     Broke,
@@ -27,6 +28,7 @@ from dipapprox.language.functions.machine import (
     NameScope,
     Raised,
     Returned,
+    Unread,
     is_object,
     kind_of,
     plain,
@@ -71,8 +73,11 @@ def _assign(machine: Machine, node: Any, scope: NameScope) -> None:
             value = machine.evaluate(node.value, scope)
             for target in targets:
                 assign(machine, target, value, scope)
-        case ast.AnnAssign(value=ast.expr() as value):
-            assign(machine, node.target, machine.evaluate(value, scope), scope)
+        case ast.AnnAssign(value=value):
+            if value is not None:
+                assign(machine, node.target, machine.evaluate(value, scope), scope)
+            if scope.kind == "module":
+                _annotate(machine, node, scope)
         case ast.AugAssign():  # what stands before the sign is evaluated once
             read, write, *_ = access(machine, node.target, scope)
             before, value = read(), machine.evaluate(node.value, scope)
@@ -317,9 +322,29 @@ def _define(machine: Machine, node: ast.FunctionDef, scope: NameScope) -> None:
             short = name.rpartition(".")[2]
             hint = INSTEAD.get(short, "call what it does in the function itself")
             raise machine.refusal(f"the decorator '{name}' is not followed", hint)
-    for each in () if scope.kind else places.acting_annotations(node):
-        machine.evaluate(each, scope)
+    if scope.kind != "class":
+        _annotate(machine, node, scope)
     bind(machine, node.name, function, scope)
+
+
+def _annotate(machine: Machine, node: ast.stmt, scope: NameScope) -> None:
+    """Evaluate the annotations of a statement that may do something, or fail; `files` does those of
+    the statements that a file consists of."""
+    if isinstance(scope.tree, ast.Module) and node in scope.tree.body:
+        return
+
+    def unsure(name: str) -> bool:
+        holder = scope.holder(name)
+        if holder is None:
+            return name not in ERRORS and library.builtin(name) is None
+        return not isinstance(holder.values.get(name), _MEANT)
+
+    for each in places.acting_annotations(node, unsure):
+        machine.evaluate(each, scope)
+
+
+_MEANT = (type, ImportedName, Function, Unread)
+"""What names in annotations are that nothing comes of."""
 
 
 def _decorator(machine: Machine, node: ast.expr, scope: NameScope) -> str:
@@ -351,8 +376,8 @@ def _class(machine: Machine, node: ast.ClassDef, scope: NameScope) -> None:
     for statement in node.body:
         if not isinstance(statement, _IN_CLASSES):
             raise machine.refusal("in a class stand methods, and what its objects share")
-        for each in (statement, *places.acting_annotations(statement)):
-            machine.evaluate(each, inner)
+        machine.evaluate(statement, inner)
+        _annotate(machine, statement, inner)
     bind(machine, node.name, objects.define(machine, node, base, inner, options), scope)
 
 
