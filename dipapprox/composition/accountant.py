@@ -23,7 +23,8 @@ that may have many pairs, none of which attains a profile (Rényi, zCDP, several
 one run has the worst after all others; these have some pair, and where they are several the
 interval stays wide.
 
-What has one profile, as Gaussian mechanisms and nothing else have (`products`), needs no grid.
+What has one profile, as few outcomes together have, is asked there; Gaussian mechanisms and nothing
+else (`products`) name no grid.
 """
 
 from __future__ import annotations
@@ -36,10 +37,10 @@ from flint import arb
 
 from dipapprox.arithmetic.extended import Extended, are_finite, gain, greatest_of, matters
 from dipapprox.arithmetic.precision import precision
-from dipapprox.composition.adaptive import AdaptiveProfile
 from dipapprox.composition.catalogue import is_symmetric, profile_of
 from dipapprox.composition.grid import COARSEST, GridStep, first_step, have_lattices, refined
 from dipapprox.composition.losses import BoundSide, GridLosses, deltas, least_epsilon
+from dipapprox.composition.mechanisms import Gaussian
 from dipapprox.composition.powers import LossGrid, product, share_of
 from dipapprox.composition.products import (
     RepeatedRun,
@@ -308,8 +309,8 @@ class _Search:
                     read[side] = [ends[side is BoundSide.ABOVE] for ends in both]
                     method[side] = PROFILE
             factors = factors_of(pieces, grid, [side for side in BoundSide if side not in read])
-        adaptive = any(isinstance(piece.profile, AdaptiveProfile) for piece in pieces)
-        self._single, self._closed = bool(read), not factors and not adaptive
+        noise = all(isinstance(each, Gaussian) for each in self._mechanisms)
+        self._single, self._closed = bool(read), noise and not factors
         for side, several in factors.items():
             losses = product(several, grid)
             self._atoms = max(self._atoms, losses.atoms)

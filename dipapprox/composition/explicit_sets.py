@@ -69,6 +69,8 @@ def explicit_set(
         bits: Wanted accuracy of the masses.
         best: Whether only sets are wanted that attain the divergence, nearly.
     """
+    if not first[0].marginals:
+        return None  # no number: all of the outcome, or nothing
     factors = factored(first, second)
     if isinstance(factors, Mixed):
         if best:
