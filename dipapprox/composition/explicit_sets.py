@@ -69,8 +69,9 @@ def explicit_set(
         bits: Wanted accuracy of the masses.
         best: Whether only sets are wanted that attain the divergence, nearly.
     """
-    if not first[0].marginals:
-        return None  # no number: all of the outcome, or nothing
+    if not first[0].marginals:  # no number: all of the outcome
+        known = ([measures.masses.product(p.events, bits + 8) for p in s] for s in (first, second))
+        return ExplicitSet((), *(sum(map(sure, each), Enclosure.exact(0)) for each in known))
     factors = factored(first, second)
     if isinstance(factors, Mixed):
         if best:
