@@ -7,6 +7,7 @@ time is reported as such; its time is then a lower bound, and so is every ratio 
 from __future__ import annotations
 
 import os
+import resource
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -26,8 +27,8 @@ It raises `LimitReached` if that is not enough, and `NoAnswer` if it fails other
 
 def processor_time() -> float:
     """Return the seconds of the processors for this process and those that it waited for."""
-    used = os.times()
-    return used.user + used.system + used.children_user + used.children_system
+    both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(used.ru_utime + used.ru_stime for used in both)
 
 
 def environment() -> dict[str, str]:

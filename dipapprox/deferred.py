@@ -50,6 +50,10 @@ class Unloaded(ModuleType):
             _ = self.__doc__  # loads it
         ModuleType.__setattr__(self, name, value)
 
+    def __dir__(self) -> list[str]:
+        _ = self.__doc__
+        return [*ModuleType.__dir__(self)]
+
 
 def _is_known(known: dict[str, object], name: str) -> bool:
     """Whether a module need not be loaded for an attribute, nor a folder for its modules."""

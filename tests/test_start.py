@@ -184,6 +184,11 @@ print(families._LARGEST, families.Families.__name__)
     assert said_by(code).split() == ["7", "Families"]
 
 
+def test_a_module_that_is_looked_at_is_loaded() -> None:
+    code = "import dipapprox; dipapprox.Options; from dipapprox.services import families as m"
+    assert said_by(f"{code}; print('Families' in dir(m))").strip() == "True"
+
+
 def test_the_python_functions_load_what_they_need_only() -> None:
     code = "import sys, dipapprox; dipapprox.parse, dipapprox.verify"
     found = with_folders(said_by(code + _LOADED))
