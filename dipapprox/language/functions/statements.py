@@ -339,8 +339,13 @@ def _annotate(machine: Machine, node: ast.stmt, scope: NameScope) -> None:
             return name not in ERRORS and library.builtin(name) is None
         return not isinstance(holder.values.get(name), _MEANT)
 
-    for each in places.acting_annotations(node, unsure):
+    acting = list(places.acting_annotations(node, unsure))
+    for each in acting:
         machine.evaluate(each, scope)
+    for each in places.acting_annotations(node, lambda name: True) if machine.tries else ():
+        if each not in acting and not isinstance(each, ast.Name):
+            machine.node = each
+            raise machine.refusal("whether Python has this type is not known, and 'try' catches it")
 
 
 _MEANT = (type, ImportedName, Function, Unread)
