@@ -117,6 +117,9 @@ class PureSearch:
                     self._go_on()
         except LimitReached:
             self._ended = True
+        except BaseException:  # anywhere: nobody knows any more which sets are open
+            self._ended, self._is_seen = True, False
+            raise
         most = self._most
         if most is None and not self._best:
             return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from fractions import Fraction
 from itertools import product
 from math import log
@@ -181,21 +182,27 @@ end
     assert whole.upper is not None
     states, bound = execute_for_declared(program, True), Logarithms.bound
     wide = 0
-    for looks in range(1, 60, 9):
+    for looks, end in product(range(1, 60, 9), (LimitReached("time limit: 1 s"), SystemExit())):
         left = iter(range(looks))
 
-        def ended(self: Logarithms, *given: Any, left: Iterator[int] = left) -> Any:
+        def ended(
+            self: Logarithms, *given: Any, left: Iterator[int] = left, end: BaseException = end
+        ) -> Any:
             if next(left, None) is None:
-                raise LimitReached("time limit: 1 s")
+                raise end
             return bound(self, *given)
 
         monkeypatch.setattr(Logarithms, "bound", ended)
         search = pure_search(states, Fraction(1), pairs_of(states.program))
         assert search is not None
+        with suppress(SystemExit):
+            search.bounds()
         found = search.bounds()
         if found is not None:
             lower, upper = found.told.lower, found.told.upper
             assert lower is not None and lower <= whole.upper
             assert upper is None or upper >= whole.lower
+            # What ends it anywhere may have lost sets.
+            assert upper is None or isinstance(end, LimitReached)
             wide += upper is not None and upper > lower + _NEAR
     assert wide
