@@ -29,8 +29,7 @@ from dipapprox.limits import Limits, limited
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.elimination.grid_evaluator import forget_grids
-from dipapprox.numerics.kinds import Tier
-from dipapprox.numerics.methods import Answers, Method
+from dipapprox.numerics.methods import Answers, Method, Tier
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, PairSelection
 from dipapprox.privacy.run import FIRST_PRECISION, Engine, Options, Setting
 from dipapprox.privacy.verdict import Answer, Claim

@@ -23,7 +23,7 @@ from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.linear.half_spaces import irredundant
 from dipapprox.numerics.elimination import sum_event
 from dipapprox.numerics.integers import sums as integer_sums
-from dipapprox.numerics.kinds import has_sums, is_discrete
+from dipapprox.numerics.methods import has_sums, is_discrete
 from dipapprox.privacy.description import values_text
 from dipapprox.semantics.outcomes import (
     ALWAYS,

@@ -53,8 +53,7 @@ from dipapprox.data_classes import replace
 from dipapprox.events.canonical import within
 from dipapprox.events.event import EVERYWHERE, Connected, Marginal, Part
 from dipapprox.laws.families import GAUSSIAN, LAPLACE
-from dipapprox.numerics.kinds import Tier
-from dipapprox.numerics.methods import Method
+from dipapprox.numerics.methods import Method, Tier
 from dipapprox.numerics.powers import logarithm
 from dipapprox.numerics.real_outputs.coordinates import Factored, Line, Mixed, factored
 from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick, Split

@@ -42,8 +42,7 @@ from dipapprox.numerics.elimination.plan import Evaluation, FunctionTable
 from dipapprox.numerics.elimination.planning import Order, OrderEvent, eliminate
 from dipapprox.numerics.elimination.refinement import GridRequirements
 from dipapprox.numerics.elimination.sum_event import sum_event
-from dipapprox.numerics.kinds import is_discrete, is_laplace_type
-from dipapprox.numerics.methods import Answers, EventByEvent
+from dipapprox.numerics.methods import Answers, EventByEvent, is_discrete, is_laplace_type
 
 
 def ratio_sum(ratios: Sequence[ExponentialRatio]) -> ExponentialRatio:

@@ -74,8 +74,7 @@ from dipapprox.limits import check_limits
 from dipapprox.linear.form import LinearForm, solved
 from dipapprox.numerics.elimination.sum_event import sum_event
 from dipapprox.numerics.gaussian_rank.cones import polyhedron_of
-from dipapprox.numerics.kinds import as_continuous
-from dipapprox.numerics.methods import EventByEvent, Method
+from dipapprox.numerics.methods import EventByEvent, Method, as_continuous
 
 _RATIOS = (2, 3, 4, 5, 6, 8, 10, 13, 17, 25, 40)
 _WIDTHS = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0)

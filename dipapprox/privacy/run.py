@@ -20,10 +20,15 @@ from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import Cell, Input, Program
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.limits import Limits, Progress, current, silent
-from dipapprox.numerics.kinds import Tier
-from dipapprox.pairs.adjacency import count_selected, select_pairs
+from dipapprox.numerics.methods import Tier
 from dipapprox.pairs.divergence import Factor, difference_over
-from dipapprox.pairs.selections import OrderedPairs, Pair, PairSelection
+from dipapprox.pairs.selections import (
+    OrderedPairs,
+    Pair,
+    PairSelection,
+    count_selected,
+    select_pairs,
+)
 from dipapprox.privacy import charts
 from dipapprox.privacy.description import (
     Description,

@@ -51,8 +51,12 @@ from dipapprox.numerics.closed_form import ClosedForm, GuardByGuard, has_half_sp
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.gaussian_rank import orthants as gaussian_rank
 from dipapprox.numerics.integers import sums
-from dipapprox.numerics.kinds import (
+from dipapprox.numerics.methods import (
+    InOrder,
+    Method,
+    MixtureMethod,
     Tier,
+    TriedMethod,
     has_density,
     has_sums,
     is_gaussian,
@@ -61,11 +65,9 @@ from dipapprox.numerics.kinds import (
     is_ratio,
     is_sum,
 )
-from dipapprox.numerics.methods import InOrder, Method, MixtureMethod, TriedMethod
 from dipapprox.numerics.nested import engine as nested
 from dipapprox.numerics.probability import OutputProbabilities, ProbabilitySource
 from dipapprox.pairs import maximum
-from dipapprox.pairs.adjacency import count_selected, select_pairs
 from dipapprox.pairs.boxes import together as boxes
 from dipapprox.pairs.boxes import vertices
 from dipapprox.pairs.divergence import ExactPairs
@@ -75,7 +77,14 @@ from dipapprox.pairs.products import source as product_sources
 from dipapprox.pairs.published import couplings
 from dipapprox.pairs.published import divergences as published
 from dipapprox.pairs.published import together as published_search
-from dipapprox.pairs.selections import AllPairs, Pair, PairSelection, inputs_of
+from dipapprox.pairs.selections import (
+    AllPairs,
+    Pair,
+    PairSelection,
+    count_selected,
+    inputs_of,
+    select_pairs,
+)
 from dipapprox.privacy import details as pair_details
 from dipapprox.privacy import exact_pairs, products
 from dipapprox.privacy.published import details as published_details

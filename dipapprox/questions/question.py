@@ -20,7 +20,7 @@ from dipapprox.data_classes import field, metadata_of, replace
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.core import Program
 from dipapprox.limits import Limits, Progress, limited, silent
-from dipapprox.numerics.kinds import Tier
+from dipapprox.numerics.methods import Tier
 from dipapprox.privacy.result import Result
 from dipapprox.privacy.run import (
     FIRST_PRECISION,

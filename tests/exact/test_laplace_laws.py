@@ -40,7 +40,7 @@ from dipapprox.laws.family import Family
 from dipapprox.limits import limited
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.elimination.engine import Eliminated
-from dipapprox.numerics.kinds import is_discrete
+from dipapprox.numerics.methods import is_discrete
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.numerics.real_outputs.hockey_stick import HockeyStick, IntervalMasses, Split
 from dipapprox.privacy.subjects import open_method

@@ -53,8 +53,7 @@ from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.algebras.balls import BallAlgebra
 from dipapprox.numerics.algebras.grid import build_grid
 from dipapprox.numerics.algebras.piecewise import FunctionAlgebra, Piecewise
-from dipapprox.numerics.kinds import has_density, is_laplace_type
-from dipapprox.numerics.methods import InOrder, Method, TriedMethod
+from dipapprox.numerics.methods import InOrder, Method, TriedMethod, has_density, is_laplace_type
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verifier import verify

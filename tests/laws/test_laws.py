@@ -27,7 +27,7 @@ from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.algebras import grid
 from dipapprox.numerics.closed_form import is_half_space
 from dipapprox.numerics.integers import forests
-from dipapprox.numerics.kinds import is_gaussian
+from dipapprox.numerics.methods import is_gaussian
 from dipapprox.pairs.boxes import movement
 from dipapprox.privacy.intervals import derivative_bounds
 from dipapprox.proofs import cones

@@ -25,8 +25,14 @@ from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.elimination.sum_event import sum_event
 from dipapprox.numerics.gaussian_rank.orthants import GaussianRank
 from dipapprox.numerics.integers.sums import IntegerSums
-from dipapprox.numerics.kinds import Tier, has_density, is_discrete, is_gaussian, is_laplace_type
-from dipapprox.numerics.methods import Method
+from dipapprox.numerics.methods import (
+    Method,
+    Tier,
+    has_density,
+    is_discrete,
+    is_gaussian,
+    is_laplace_type,
+)
 from dipapprox.numerics.nested.engine import Nested
 from tests.cases import examples
 from tests.event_strategies import (

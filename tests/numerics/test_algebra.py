@@ -45,7 +45,7 @@ from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.elimination.grid_evaluator import new_evaluator, read_star
 from dipapprox.numerics.elimination.plan import FunctionTable
 from dipapprox.numerics.elimination.refinement import GridRequirements, RefinementLevel
-from dipapprox.numerics.kinds import Tier
+from dipapprox.numerics.methods import Tier
 from tests import cases as asked
 from tests.cases import refuses
 from tests.event_strategies import REAL_FAMILIES, less, of_family

@@ -29,7 +29,7 @@ from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.formula_values import Jet, Undefined, eps_jet, evaluate
-from dipapprox.numerics.kinds import Tier
+from dipapprox.numerics.methods import Tier
 from dipapprox.numerics.powers import logarithm, powers
 from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.hockey_stick import bounds_in_doubles, positive_part

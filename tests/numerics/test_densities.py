@@ -40,8 +40,7 @@ from dipapprox.laws.family import BOTH_SIDES, Family, RealFamily
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.algebras.sampled import Samples, sample_law
 from dipapprox.numerics.elimination.engine import Eliminated
-from dipapprox.numerics.kinds import Tier
-from dipapprox.numerics.methods import InOrder, Method, TriedMethod
+from dipapprox.numerics.methods import InOrder, Method, Tier, TriedMethod
 from dipapprox.numerics.nested.engine import Nested
 from tests.cases import check_answers, evaluated, refuses
 from tests.event_strategies import REAL_FAMILIES, gauss, laplace, less

@@ -31,8 +31,7 @@ from dipapprox.numerics.conditioning import (
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.gaussian_rank.cones import Polyhedron, cones_of
 from dipapprox.numerics.gaussian_rank.orthants import GaussianRank
-from dipapprox.numerics.kinds import Tier, has_density, is_gaussian
-from dipapprox.numerics.methods import InOrder, TriedMethod
+from dipapprox.numerics.methods import InOrder, Tier, TriedMethod, has_density, is_gaussian
 from dipapprox.numerics.nested.engine import Nested
 from tests.cases import part
 from tests.event_strategies import REAL_FAMILIES, form, gauss, laplace, less, of_family

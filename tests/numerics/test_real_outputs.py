@@ -25,7 +25,7 @@ from dipapprox.numerics.algebras.balls import BallAlgebra
 from dipapprox.numerics.algebras.float64 import Float64Algebra
 from dipapprox.numerics.algebras.grid import Grid, build_grid
 from dipapprox.numerics.algebras.sampled import Sampled
-from dipapprox.numerics.kinds import Tier
+from dipapprox.numerics.methods import Tier
 from dipapprox.numerics.real_outputs.densities import (
     Leaf,
     combination_in_balls,

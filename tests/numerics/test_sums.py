@@ -30,7 +30,7 @@ from dipapprox.numerics.elimination.engine import Eliminated, without_certain
 from dipapprox.numerics.elimination.planning import OrderEvent, order_event
 from dipapprox.numerics.integers.forests import law_masses
 from dipapprox.numerics.integers.sums import IntegerSums, sums_in
-from dipapprox.numerics.kinds import Tier
+from dipapprox.numerics.methods import Tier
 from dipapprox.privacy.subjects import open_method
 from dipapprox.semantics.execution import execute
 from tests.cases import text_of

@@ -40,7 +40,7 @@ from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import at_most, check_limits
 from dipapprox.numerics.algebras.piecewise import union
 from dipapprox.numerics.elimination.plan import Evaluation, FunctionTable
-from dipapprox.numerics.kinds import is_laplace_type
+from dipapprox.numerics.methods import is_laplace_type
 from dipapprox.numerics.real_outputs.coordinates import (
     DensityPlan,
     Line,

@@ -57,8 +57,7 @@ from dipapprox.numerics.elimination.refinement import (
     leading_zeros,
     requirements,
 )
-from dipapprox.numerics.kinds import Tier, as_continuous
-from dipapprox.numerics.methods import Answers
+from dipapprox.numerics.methods import Answers, Tier, as_continuous
 
 _SHARED_PANELS = 256
 """Most panels of a grid that two events share which could have smaller ones; where only doubles are

@@ -17,7 +17,7 @@ from dipapprox.events.event import Star, count_samples, laws_of
 from dipapprox.laws.distribution import Distribution
 from dipapprox.numerics.elimination.plan import FunctionTable, Moved, RestrictedDensity, Terms
 from dipapprox.numerics.elimination.planning import BoundedElement, Order, OrderEvent, eliminate
-from dipapprox.numerics.kinds import Tier
+from dipapprox.numerics.methods import Tier
 
 
 class RefinementLevel(Record):

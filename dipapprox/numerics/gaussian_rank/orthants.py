@@ -65,8 +65,7 @@ from dipapprox.data_classes import Record
 from dipapprox.events.event import Connected, Event, spelled_out
 from dipapprox.limits import check_limits
 from dipapprox.numerics.gaussian_rank.cones import Cones, cones_of, polyhedron_of
-from dipapprox.numerics.kinds import is_gaussian
-from dipapprox.numerics.methods import EventByEvent
+from dipapprox.numerics.methods import EventByEvent, is_gaussian
 
 _LEAST_SQUARE = arb(1) / 64
 """Correlations that vanish, but not exactly, are no reason to divide by them."""

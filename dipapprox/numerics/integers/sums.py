@@ -29,8 +29,7 @@ from dipapprox.limits import check_limits, current
 from dipapprox.linear.form import LinearForm
 from dipapprox.linear.half_spaces import Inequality, integer_inequality
 from dipapprox.numerics.integers.forests import Below, Forests, ForestVariable, Untabled
-from dipapprox.numerics.kinds import is_sum
-from dipapprox.numerics.methods import EventByEvent
+from dipapprox.numerics.methods import EventByEvent, is_sum
 
 _GUARD_BITS = 32
 _STEP = 32

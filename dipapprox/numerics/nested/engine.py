@@ -62,8 +62,7 @@ from dipapprox.integrals.strategy import Strategy
 from dipapprox.laws.distribution import cutoff_interval
 from dipapprox.limits import check_limits
 from dipapprox.linear.form import LinearForm
-from dipapprox.numerics.kinds import as_continuous
-from dipapprox.numerics.methods import EventByEvent
+from dipapprox.numerics.methods import EventByEvent, as_continuous
 from dipapprox.numerics.nested.evaluation import Effort, make_evaluator
 
 

@@ -48,8 +48,7 @@ from dipapprox.events.event import Connected, Interval, Marginal, Part
 from dipapprox.limits import check_limits
 from dipapprox.numerics.elimination.plan import FunctionTable
 from dipapprox.numerics.elimination.refinement import RefinementLevel, ball_levels, double_levels
-from dipapprox.numerics.kinds import Tier
-from dipapprox.numerics.methods import Method
+from dipapprox.numerics.methods import Method, Tier
 from dipapprox.numerics.real_outputs.coordinates import DensityPlan, Line, density_plans, simplified
 from dipapprox.numerics.real_outputs.densities import (
     Densities,

@@ -34,8 +34,7 @@ from dipapprox.data_classes import Record
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Cell, Everyone, Input, Listed, Norm, Program, Value, Within
 from dipapprox.language.domains import AllReals
-from dipapprox.pairs.adjacency import FREE, CellAdjacency, radius_of, reach_of
-from dipapprox.pairs.selections import Pair
+from dipapprox.pairs.selections import FREE, CellAdjacency, Pair, radius_of, reach_of
 
 Point = tuple[Fraction, Fraction]
 Polygon = tuple[Point, ...]

@@ -29,7 +29,6 @@ from dipapprox.data_classes import Record, replace
 from dipapprox.errors import LimitReached
 from dipapprox.exact.log_concave import Logarithms, logarithms
 from dipapprox.limits import at_most, check_limits
-from dipapprox.pairs.adjacency import FREE
 from dipapprox.pairs.boxes.cells import (
     PairSet,
     Point,
@@ -43,7 +42,7 @@ from dipapprox.pairs.boxes.cells import (
     sides,
     vertices,
 )
-from dipapprox.pairs.selections import Pair
+from dipapprox.pairs.selections import FREE, Pair
 from dipapprox.semantics.state import FinalStates
 
 PURE = "log-concave states"  # the word in reports
