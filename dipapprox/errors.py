@@ -61,6 +61,10 @@ class SourceError(UserError):
         return self.message
 
 
+class QuestionRefused(SourceError):
+    """A question makes no sense for a program: at another ε, say, this place may mean something."""
+
+
 class Diagnosis:
     """The diagnostics of one phase. One per place: unrolled loops would repeat themselves."""
 

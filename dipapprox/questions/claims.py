@@ -32,7 +32,7 @@ from tokenize import COMMENT, generate_tokens
 
 from dipapprox.data_classes import Record
 from dipapprox.digits import exact_text
-from dipapprox.errors import Diagnosis, LimitReached, SourceError, UserError
+from dipapprox.errors import Diagnosis, LimitReached, QuestionRefused, SourceError, UserError
 from dipapprox.language import mechanism as modules
 from dipapprox.language.domains import parse_rational
 from dipapprox.language.load import (
@@ -273,7 +273,8 @@ def try_claim(claim: StatedClaim, path: Path, options: Options) -> Tested:
         try:
             found = ask()
         except UserError as error:
-            if claim.answer != REFUSED or isinstance(error, SourceError):
+            fails = isinstance(error, SourceError) and not isinstance(error, QuestionRefused)
+            if claim.answer != REFUSED or fails:
                 raise
             outcome, message = ClaimOutcome.HOLDS, ""
         else:

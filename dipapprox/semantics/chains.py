@@ -270,7 +270,7 @@ def _taken(
 ) -> list[State]:
     """Split a state, which is used up, into the ways in which a loop is left."""
     site = next(statements.choices_in((loop,))).site
-    statements.require_law(run, law, site, "while")
+    statements.require_law(run, law, site, "while", loop.condition.span)
     parts = statements.split_by_outcome(run, state, law, site, "while")
     left = list[State]()
     for outcome, (part, end) in enumerate(zip(parts, ends, strict=True)):

@@ -25,7 +25,7 @@ from dipapprox.laws.distribution import ChoiceLaw, Scale
 from dipapprox.laws.family import Family
 from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.semantics.outcomes import ALWAYS, NO_CHOICES, Node
-from dipapprox.source import Span
+from dipapprox.source import Located, Span
 
 V = TypeVar("V", bound=object)
 _Layers = tuple[dict[str, V], ...]
@@ -123,7 +123,7 @@ class Sample(Record):
     line: int | None = field(default=None, compare=False)  # of the program, for people
 
 
-class Choice(Record):
+class Choice(Located):
     """An independent draw from finitely many outcomes, numbered from 0."""
 
     # Closed: it depends on eps only. A choice whose law depends on inputs is one `Choice` for each

@@ -258,7 +258,7 @@ def weighed(
     known = run.weighings.get(key)
     if known is None:
         known = run.weighings[key] = _weighing(run, statement, alike, state)
-    require_law(run, known.written, statement.site, name)
+    require_law(run, known.written, statement.site, name, statement.span)
     if not known.places:
         raise PathFault("value error", "all weights of a choice are 0", statement.span)
     values = tuple([values[place] for place in known.places])
@@ -309,10 +309,10 @@ def _shared(run: Execution, law: L) -> L:
     return found
 
 
-def require_law(run: Execution, law: ChoiceLaw, site: int, label: str) -> None:
+def require_law(run: Execution, law: ChoiceLaw, site: int, label: str, span: Span | None) -> None:
     """Note that a law must be one for the program to make sense."""
     law = _shared(run, law)
-    run.laws.setdefault((site, id(law)), Choice(law, site, label))
+    run.laws.setdefault((site, id(law)), Choice(law, site, label, span=span))
 
 
 def split_by_outcome(

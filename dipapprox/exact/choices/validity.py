@@ -21,7 +21,7 @@ from typing import TypeVar, assert_never
 
 from dipapprox.data_classes import Record
 from dipapprox.digits import exact_text
-from dipapprox.errors import LimitReached, UserError
+from dipapprox.errors import LimitReached, QuestionRefused
 from dipapprox.exact.choices.absorption import absorption, possible, reached
 from dipapprox.exact.signs.interval import EpsilonInterval, simplest_between
 from dipapprox.exact.signs.nonnegative import Negative, Nonnegative, Undecided, is_nonnegative
@@ -32,6 +32,7 @@ from dipapprox.language.traversal import reaching
 from dipapprox.laws.distribution import ChainLaw, ChoiceLaw, FiniteLaw
 from dipapprox.limits import check_limits
 from dipapprox.semantics.state import Choice
+from dipapprox.source import Diagnostic
 
 _NEAR = Fraction(1, 2**10)  # how near a zero the number is that stands for it in reports
 Key = TypeVar("Key")
@@ -58,8 +59,9 @@ def objection(law: ChoiceLaw, epsilons: EpsilonInterval) -> Objection | None:
         return Objection(out.reason, proved=False)
 
 
-def check_choices(choices: Iterable[Choice], epsilons: EpsilonInterval) -> None:
-    """Raise UserError if a choice is no probability distribution, LimitReached in doubt."""
+def check_choices(choices: Iterable[Choice], epsilons: EpsilonInterval, hint: str = "") -> None:
+    """Raise QuestionRefused if a choice is no probability distribution, its hint with an end;
+    LimitReached in doubt."""
     for choice in {choice.law: choice for choice in choices}.values():
         found = objection(choice.law, epsilons)
         if found is None:
@@ -68,10 +70,9 @@ def check_choices(choices: Iterable[Choice], epsilons: EpsilonInterval) -> None:
         place = "the outcome of a 'while' loop" if loop else f"the choice of '{choice.label}'"
         if not found.proved:
             raise LimitReached(f"{place}: {found.reason}")
-        raise UserError(
-            f"{place} is no probability distribution: {found.reason}",
-            "weights must be >= 0 and add up to 1, and loops must end, for every eps in question",
-        )
+        message = f"{place} is no probability distribution: {found.reason}"
+        rule = "weights must be >= 0 and add up to 1, and loops must end, for every eps in question"
+        raise QuestionRefused([Diagnostic("value error", message, choice.span, rule + hint)])
 
 
 class _Signs:

@@ -179,9 +179,6 @@ def check_delta(delta: Delta, signs: Signs) -> None:
 
 def check_program(states: FinalStates, interval: EpsilonInterval) -> None:
     """Make sure that all choices of a program are probability distributions on the interval: a
-    `UserError` if one is none, `LimitReached` if that cannot be told."""
-    try:
-        check_choices(states.laws, interval)
-    except UserError as error:
-        hint = f"{error.hint}; ask about fewer eps with --interval, for example 0..1"
-        raise UserError(error.message, hint) from None
+    `QuestionRefused` if one is none, `LimitReached` if that cannot be told."""
+    hint = "; ask about fewer eps with --interval, for example 0..1"
+    check_choices(states.laws, interval, hint)
