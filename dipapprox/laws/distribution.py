@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 
 from dipapprox.data_classes import Record, field, settle
 from dipapprox.laws.family import BOTH_SIDES, Family, IntegerFamily, RealFamily
-from dipapprox.laws.libraries import boxes, enclosure, flint, precision
+from dipapprox.laws.libraries import enclosure, precision
 
 if TYPE_CHECKING:
     from flint import arb
 
-    from dipapprox.arithmetic.boxes import Box
     from dipapprox.exponentials import ExponentialRatio
 
 
@@ -125,22 +124,6 @@ def weights_of(law: ChoiceLaw) -> tuple[ExponentialRatio, ...]:
 
 def count_outcomes(law: ChoiceLaw) -> int:
     return len(law.weights if isinstance(law, FiniteLaw) else law.outcomes)
-
-
-def mass_bound(law: RealFamily, lower: Box, upper: Box, lower_side: int, upper_side: int) -> arb:
-    """Bound |cdf(upper) - cdf(lower)| for all points of two boxes."""
-    if lower.is_real and upper.is_real:
-        # cdf increases, so the difference is largest at one of two opposite choices of the ends.
-        forward = law.mass(lower.low, upper.high, lower_side, upper_side)
-        backward = law.mass(lower.high, upper.low, lower_side, upper_side)
-        return boxes.largest(forward, -backward, flint.arb(0))
-    # F(u) - F(l) = S(l) - S(u) = 1 - F(l) - S(u)
-    below, above = law.cdf_bound(lower, lower_side), law.survival_bound(upper, upper_side)
-    return boxes.smallest(
-        law.cdf_bound(upper, upper_side) + below,
-        law.survival_bound(lower, lower_side) + above,
-        1 + below + above,
-    )
 
 
 def tail_mass(family: RealFamily, distance: Fraction, side: int, bits: int) -> arb:

@@ -33,7 +33,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dipapprox.errors import BrokenInvariant
-from dipapprox.laws.family import BOTH_SIDES, Real, RealFamily, Speeds
+from dipapprox.laws.family import BOTH_SIDES, RealFamily, Speeds
 from dipapprox.laws.libraries import boxes, double_functions, flint, np, precision, rounding
 
 if TYPE_CHECKING:
@@ -78,10 +78,6 @@ class ExponentialNoise(RealFamily):
         """1/e."""
         return self.excess(Fraction(1))
 
-    def far(self, bits: int) -> Fraction:
-        """At least bits ln 2."""
-        return Fraction(7 * bits, 10)
-
     def excess(self, cut: Fraction) -> Fraction:
         """e^-(c²)."""
         return precision.exponential(-(cut**2), _BITS).upper
@@ -124,17 +120,6 @@ class ExponentialNoise(RealFamily):
             return flint.arb(0)
         return (boxes.growth(box.high if side < 0 else -box.low) * precision.to_ball(mass)).upper()
 
-    def survival_bound(self, box: Box, side: int) -> arb:
-        """By the density, or 1 less it."""
-        bound = self.pdf_bound(box, side)
-        if side > 0:
-            return bound
-        if box.is_real:
-            # 1 - m exp(x) does not increase: on the real line its modulus is largest at an end.
-            mass = precision.to_ball(self.share(side))
-            return boxes.largest(abs(1 - box.low.exp() * mass), bound - 1)
-        return (1 + bound).upper()
-
     def series(self, center: Fraction, half: Fraction, degree: int) -> tuple[list[arb], arb]:
         """The exponential series, with Lagrange's remainder."""
         side = -1 if center < 0 else 1
@@ -155,10 +140,6 @@ class ExponentialNoise(RealFamily):
         if self.sides == BOTH_SIDES:
             return -(1 - t * t).log()
         return -(1 - t * self.sides[0]).log()
-
-    def ellipse(self, high: Real, beyond: Real) -> Real:
-        """e^-|Re z| is largest at the end that reaches beyond the panel."""
-        return beyond
 
     # --- doubles -----------------------------------------------------------------------------
 

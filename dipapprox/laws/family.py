@@ -21,11 +21,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant
-from dipapprox.laws.libraries import double_functions, np, rounding
+from dipapprox.laws.libraries import boxes, double_functions, flint, np, rounding
 
 if TYPE_CHECKING:
     from flint import arb
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from dipapprox.arithmetic.rounding import Array
 
 
-Real = TypeVar("Real", float, "arb")
 BOTH_SIDES = (-1, 1)  # of the mean
 
 
@@ -137,10 +136,6 @@ class RealFamily(Family):
         """The family of -Z."""
 
     @abstractmethod
-    def far(self, bits: int) -> Fraction:
-        """Return t with Pr[Z > t] <= 2^-bits and Pr[Z < -t] <= 2^-bits."""
-
-    @abstractmethod
     def speeds(self, speed: Fraction) -> Speeds:
         """Return how fast probabilities move with a mean that moves so many scales in a time."""
 
@@ -182,13 +177,28 @@ class RealFamily(Family):
         This and the other bounds may be infinite where the function grows beyond use.
         """
 
-    def cdf_bound(self, box: Box, side: int) -> arb:
-        """Bound the modulus of the distribution function's branch, by the mirror image."""
-        return self.mirror.survival_bound(box.mirrored, -side)
+    def mass_bound(
+        self, lower: Box | None, upper: Box | None, lower_side: int, upper_side: int
+    ) -> arb:
+        """Bound |cdf(upper) - cdf(lower)| for all points of two boxes; None: infinite, real ends.
 
-    @abstractmethod
-    def survival_bound(self, box: Box, side: int) -> arb:
-        """Bound the modulus of 1 - cdf."""
+        The derivative of both branches is f: they move by at most height · sup |f| off the line,
+        where neither decreases.
+        """
+        if upper is None:
+            if lower is None:
+                return flint.arb(1)
+            ends = [self.survival(z, lower_side) for z in (lower.low, lower.high)]
+        elif lower is None:
+            ends = [self.cdf(z, upper_side) for z in (upper.low, upper.high)]
+        else:
+            opposite = (lower.low, upper.high), (lower.high, upper.low)
+            ends = [self.mass(*pair, lower_side, upper_side) for pair in opposite]
+        bound = boxes.largest(*map(abs, ends))
+        for box, side in ((lower, lower_side), (upper, upper_side)):
+            if box is not None and not box.is_real:
+                bound += box.height * self.pdf_bound(box, side)
+        return bound.upper()
 
     @abstractmethod
     def series(self, center: Fraction, half: Fraction, degree: int) -> tuple[list[arb], arb]:
@@ -205,12 +215,13 @@ class RealFamily(Family):
     def log_moment(self, t: arb) -> arb:
         """Enclose ln E e^(tZ) for t >= 0; not finite where that is not finite."""
 
-    @abstractmethod
-    def ellipse(self, high: Real, beyond: Real) -> Real:
-        """Return g with |f| <= steep e^g on an ellipse round a panel, on one side of a kink.
+    def ellipse(self, high: arb, beyond: arb) -> arb:
+        """Bound |f| on an ellipse round a panel, on one side of a kink.
 
         `high` is its semi-axis across, and it reaches so far `beyond` the panel.
         """
+        reach, side = (beyond, self.sides[-1]) if self.has_kink else (boxes.INFINITY, 0)
+        return self.pdf_bound(boxes.Box(-reach, reach, high.upper()), side)
 
     # --- doubles: see `double_functions`, and `sampled` and `convolution` in `algebras` ----------
 

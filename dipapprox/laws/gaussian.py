@@ -6,9 +6,7 @@ E s² = 2, E|-2 z²| = 2. With Mills' ratio, 1 - Φ(a) >= a φ(a) / (1 + a²),
 E[max(z² - 1 - (a² - 1), 0)] = 2 (a φ(a) + (1 - a²) (1 - Φ(a))) <= 4 a φ(a) / (1 + a²) for a >= 1,
 and E|s| / 2 = 2 φ(1). Pr[Z > t] <= exp(-t²/2) / 2 for t >= 0 (Chernoff). E e^(tZ) = e^(t²/2).
 
-Boxes. |f(x + iy)| = exp((y² - x²)/2) / sqrt(2 pi), largest at the x nearest 0. 1 - Φ(z) is the
-integral of f from z to the right along a horizontal line, where its modulus is exp(y²/2) times the
-real density: |1 - Φ(x + iy)| <= exp(y²/2) (1 - Φ(x)).
+Boxes. |f(x + iy)| = exp((y² - x²)/2) / sqrt(2 pi), largest at the x nearest 0.
 
 Ellipses. Integrating the density from x to x + iy,
 
@@ -34,10 +32,10 @@ References:
 from __future__ import annotations
 
 from fractions import Fraction
-from math import ceil, isqrt, sqrt
+from math import ceil, sqrt
 from typing import TYPE_CHECKING
 
-from dipapprox.laws.family import BOTH_SIDES, Real, RealFamily, Speeds
+from dipapprox.laws.family import BOTH_SIDES, RealFamily, Speeds
 from dipapprox.laws.libraries import boxes, double_functions, flint, np, precision, rounding
 
 if TYPE_CHECKING:
@@ -81,10 +79,6 @@ class GaussianNoise(RealFamily):
         """2 φ(1)."""
         return 2 * self._density(Fraction(1))
 
-    def far(self, bits: int) -> Fraction:
-        """t²/2 >= 7/10 bits >= bits ln 2."""
-        return Fraction(isqrt(7 * bits // 5) + 1)
-
     def excess(self, cut: Fraction) -> Fraction:
         """4 a φ(a) / (1 + a²)."""
         return 4 * cut * self._density(cut) / (1 + cut**2)
@@ -116,20 +110,9 @@ class GaussianNoise(RealFamily):
         return (z / flint.arb(2).sqrt()).erfc() / 2
 
     def pdf_bound(self, box: Box, side: int) -> arb:
-        """See the module; 1 / sqrt(2 pi) < 1/2."""
+        """See the module; 1 / sqrt(2 pi) < 2/5."""
         nearest = box.nearest_to_zero
-        return (boxes.growth((box.height * box.height - nearest * nearest) / 2) / 2).upper()
-
-    def survival_bound(self, box: Box, side: int) -> arb:
-        """See the module; the exponents are joined before they can overflow."""
-        if box.is_real:
-            return self.survival(box.low, 0).upper()
-        square = box.height * box.height
-        if box.low >= 0:
-            return (boxes.growth((square - box.low * box.low) / 2) / 2).upper()
-        if box.high <= 0:  # the same bound for 1 - S is the smaller one
-            return (1 + boxes.growth((square - box.high * box.high) / 2) / 2).upper()
-        return boxes.growth(square / 2)
+        return (boxes.growth((box.height * box.height - nearest * nearest) / 2) * 2 / 5).upper()
 
     def series(self, center: Fraction, half: Fraction, degree: int) -> tuple[list[arb], arb]:
         """g(u) = f(c + h u) has g' = -h (c + h u) g, so (k + 1) g_{k+1} = -h c g_k - h² g_{k-1}. By
@@ -160,10 +143,6 @@ class GaussianNoise(RealFamily):
 
     def log_moment(self, t: arb) -> arb:
         return t * t / 2
-
-    def ellipse(self, high: Real, beyond: Real) -> Real:
-        """|f(x + iy)| = f(x) e^(y²/2)."""
-        return high**2 / 2
 
     # --- doubles -----------------------------------------------------------------------------
 

@@ -50,10 +50,10 @@ exponents are below -690, all is below 2^-990, as it is computed and in truth.
 from __future__ import annotations
 
 from fractions import Fraction
-from math import factorial, inf
+from math import factorial
 from typing import TYPE_CHECKING
 
-from dipapprox.laws.family import BOTH_SIDES, Real, RealFamily, Speeds
+from dipapprox.laws.family import BOTH_SIDES, RealFamily, Speeds
 from dipapprox.laws.libraries import boxes, double_functions, flint, np, precision, rounding
 from dipapprox.laws.logistic import LOGISTIC
 
@@ -101,10 +101,6 @@ class Gumbel(RealFamily):
     def drift(self) -> Fraction:
         return Fraction(4624, 10_000)
 
-    def far(self, bits: int) -> Fraction:
-        """At least bits ln 2."""
-        return Fraction(7 * bits, 10)
-
     def excess(self, cut: Fraction) -> Fraction:
         """See the module; 2^k >= 1 + c² has k 7/10 >= ln(1 + c²)."""
         square = cut**2
@@ -147,21 +143,6 @@ class Gumbel(RealFamily):
         at = most if most * cosine < 1 else least if least * cosine > 1 else 1 / cosine
         return (at * boxes.growth(-at * cosine)).upper()
 
-    def survival_bound(self, box: Box, side: int) -> arb:
-        """Of e^-v where v C is least; on the line at the left end, else see the module, or 1 and
-        the other."""
-        least, most, cosine = self._ranges(box)
-        if self._turn < 0:
-            return boxes.growth(-cosine * (least if cosine > 0 else most))
-        if box.is_real:
-            return self.survival(box.low, 0).upper()
-        beyond = self.cdf_bound(box, side)
-        bounds = [1 + beyond, most * boxes.largest(flint.arb(1), beyond)]
-        if cosine > 0:
-            body = (-most).expm1()
-            bounds.append((body * body + beyond * (most * box.height) ** 2).sqrt())
-        return boxes.smallest(*bounds)
-
     def series(self, center: Fraction, half: Fraction, degree: int) -> tuple[list[arb], arb]:
         """v' = -v and F' = v F give coefficients of v, F and f; Cauchy's estimate the rest."""
         c, h = (precision.to_ball(self._turn * each) for each in (center, half))
@@ -187,10 +168,6 @@ class Gumbel(RealFamily):
         """ln Γ(1 - t) for Z; not finite unless t < 1 is certain."""
         t = self._turn * t
         return (1 - t).lgamma() if t < 1 else flint.arb("nan")
-
-    def ellipse(self, high: Real, beyond: Real) -> Real:
-        w = high * high / 2
-        return w / (1 - w) if w < 1 else w * inf
 
     # --- doubles -----------------------------------------------------------------------------
 

@@ -19,7 +19,9 @@ else:
             self._name = name
 
         def __getattr__(self, attribute: str) -> object:
-            return getattr(import_module(self._name), attribute)
+            found = getattr(import_module(self._name), attribute)
+            setattr(self, attribute, found)  # which is not asked for again
+            return found
 
     flint, np = _Late("flint"), _Late("numpy")
 

@@ -23,10 +23,10 @@ integral over x is y / sin y for |y| < π; sin y is at least its Taylor polynomi
 from __future__ import annotations
 
 from fractions import Fraction
-from math import factorial, inf
+from math import factorial
 from typing import TYPE_CHECKING
 
-from dipapprox.laws.family import BOTH_SIDES, Real, RealFamily, Speeds
+from dipapprox.laws.family import BOTH_SIDES, RealFamily, Speeds
 from dipapprox.laws.libraries import boxes, double_functions, flint, np, precision, rounding
 
 if TYPE_CHECKING:
@@ -66,10 +66,6 @@ class Logistic(RealFamily):
     def drift(self) -> Fraction:
         """2 max z f(z) is 0.447743…"""
         return Fraction(4478, 10_000)
-
-    def far(self, bits: int) -> Fraction:
-        """At least bits ln 2."""
-        return Fraction(7 * bits, 10)
 
     def excess(self, cut: Fraction) -> Fraction:
         """2 e^-(c²)."""
@@ -111,24 +107,6 @@ class Logistic(RealFamily):
                 bounds.append(1 / below)
         return boxes.smallest(*bounds)
 
-    def survival_bound(self, box: Box, side: int) -> arb:
-        """1 / √(1 + 2 v cos y + v²) with v = e^x; see the module."""
-        if box.is_real:
-            return self.survival(box.low, 0).upper()
-        bounds = []
-        most, least = box.high.exp(), box.low.exp()
-        if least > 1:
-            bounds.append(1 / (least - 1))
-        if most < 1:
-            bounds.append(1 / (1 - most))
-        if box.height < flint.arb.pi():
-            cosine = box.height.cos()
-            if cosine >= 0:
-                bounds.append(1 / (1 + 2 * least * cosine + least * least).sqrt())
-            else:
-                bounds.append(1 / box.height.sin())  # q >= 1 - cos² y for every u
-        return boxes.smallest(*bounds)
-
     def series(self, center: Fraction, half: Fraction, degree: int) -> tuple[list[arb], arb]:
         """s' = s - s² gives coefficients of s and f, left of 0 where s is small; f is even."""
         c, h = precision.to_ball(-abs(center)), precision.to_ball(half)
@@ -151,11 +129,6 @@ class Logistic(RealFamily):
 
     def log_moment(self, t: arb) -> arb:
         return -(flint.arb.pi() * t).sinc().log()
-
-    def ellipse(self, high: Real, beyond: Real) -> Real:
-        """4 |f| <= 2 / (1 + cos y) <= 1 / (1 - y²/4) <= e^(w / (1 - w)), w = y²/4 < 1."""
-        w = high * high / 4
-        return w / (1 - w) if w < 1 else w * inf
 
     # --- doubles -----------------------------------------------------------------------------
 

@@ -23,8 +23,8 @@ function g, 0 <= g <= 1 on the line. Out: places t_k, balls w_k and e, l with
 The line is cut off where all but l of the law is kept, and at the kink of its density. On a panel
 of half-width h with n nodes x_k of Gauss and Legendre, and for the ellipse of ratio r with the
 semi-axes a, b, the rule errs by at most 8 h m r^(1 - 2n) / (r - 1) (`arithmetic.legendre`), m the
-greatest |φ g| in it: m <= c e^(h² b² A / 2 + e) / σ, with the scale σ, and c e^e a bound of the
-standard density on the ellipse in scales, as `RealFamily.ellipse` has it. No point of the ellipse
+greatest |φ g| in it: m <= c e^(h² b² A / 2) / σ, with the scale σ, and c a bound of the standard
+density on the ellipse in scales, as `RealFamily.ellipse` has it. No point of the ellipse
 is further than h b from the line, or h (a - 1) beyond the panel, which ends at the mean if there is
 a kink.
 
@@ -56,7 +56,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import reduce
 from itertools import combinations, product
-from math import ceil, comb, inf, log, log2, prod, sqrt
+from math import ceil, comb, log, log2, prod, sqrt
 from operator import itemgetter
 
 from flint import arb
@@ -132,10 +132,11 @@ def panels_for(separator: Separator, law: Distribution, bits: int) -> Panels | N
         half = max(float(end - start) / (2 * count) for start, end, count, _ in parts)
         for ratio in _RATIOS:
             wide, high_axis = (ratio + 1 / ratio) / 2, (ratio - 1 / ratio) / 2
-            exponent = (half * high_axis) ** 2 * strength / 2
-            exponent += law.real.ellipse(half * high_axis / scale, half * (wide - 1) / scale)
-            if exponent == inf:
+            axes = half * high_axis / scale, half * (wide - 1) / scale
+            largest = law.real.ellipse(*map(arb, axes))
+            if not largest.is_finite():
                 break  # this ellipse, and larger ones, reach a pole
+            exponent = (half * high_axis) ** 2 * strength / 2 + float(largest.log())
             digits = bits + 4 + exponent / log(2) + log2(max(sum(counts), 1))
             digits += log2(max(8 * half / scale, 2.0**-60))
             nodes = max(ceil((digits / log2(ratio) + 1) / 2), 2)
@@ -160,9 +161,9 @@ def weighted(separator: Separator, law: Distribution, panels: Panels, bits: int)
     for start, end, count, side in panels.runs:
         half_exact = (end - start) / (2 * count)
         half = to_ball(half_exact)
-        exponent = (half * high) ** 2 * strength / 2
-        exponent += standard.ellipse(half * high / scale, half * (wide - 1) / scale)
-        error += count * factor * half * exponent.exp() * to_ball(standard.steep) / scale
+        largest = standard.ellipse(half * high / scale, half * (wide - 1) / scale)
+        largest *= ((half * high) ** 2 * strength / 2).exp()
+        error += count * factor * half * largest / scale
         for panel in range(count):
             centre = to_ball(start + (2 * panel + 1) * half_exact)
             for node, weight in zip(nodes, gauss_weights, strict=True):

@@ -55,7 +55,7 @@ from dipapprox.arithmetic.precision import to_ball
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import BrokenInvariant
 from dipapprox.integrals.integral import Add, Integral, Level, Multiply, Plan
-from dipapprox.laws.distribution import Distribution, mass_bound
+from dipapprox.laws.distribution import Distribution
 from dipapprox.linear.form import LinearForm
 
 _ZERO = arb(0)
@@ -201,15 +201,10 @@ class _MassEvaluator:
         return self.law.mass(self.lower.at(at), self.upper.at(at), below, above)
 
     def bound(self, at: list[arb | acb]) -> arb:
-        below, above = self.sides
-        if self.lower is None:
-            if self.upper is None:
-                return _ONE
-            return self.law.cdf_bound(Box.around(self.upper.at(at)), above)
-        lower = Box.around(self.lower.at(at))
-        if self.upper is None:
-            return self.law.survival_bound(lower, below)
-        return mass_bound(self.law, lower, Box.around(self.upper.at(at)), below, above)
+        lower, upper = (
+            None if end is None else Box.around(end.at(at)) for end in (self.lower, self.upper)
+        )
+        return self.law.mass_bound(lower, upper, *self.sides)
 
 
 class _FoldedEvaluator:
@@ -303,7 +298,7 @@ class _NestEvaluator:
         lower, upper = self.lower.at(at), self.upper.at(at)
         low, high = (end if isinstance(end, arb) else end.real for end in (lower, upper))
         ends = [Box.around((end - self.mean) / self.scale) for end in (low, high)]
-        total = mass_bound(self.law, ends[0], ends[1], self.side, self.side)
+        total = self.law.mass_bound(ends[0], ends[1], self.side, self.side)
         inner[self.depth] = low.union(high)
         total = total * self.body.bound(inner)
         for end in (lower, upper):

@@ -57,7 +57,8 @@ from dipapprox.errors import LimitReached
 from dipapprox.events.instantiate import Instantiator, Outline, without_inputs
 from dipapprox.language.core import Cell, Everyone, Norm, Within
 from dipapprox.language.domains import AllReals
-from dipapprox.laws.family import Family, RealFamily
+from dipapprox.laws.distribution import cutoff
+from dipapprox.laws.family import BOTH_SIDES, Family, RealFamily
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.interpolation.analytic import Row
 from dipapprox.numerics.interpolation.analytic import State as Strips
@@ -391,4 +392,4 @@ def _far(family: Family) -> Fraction:
     """Return t such that standard noise is beyond, on one side, with at most 2^-_BITS."""
     if not isinstance(family, RealFamily):
         raise OutOfReach(f"{family.name} noise around inputs without bounds")
-    return family.far(_BITS)
+    return max(cutoff(family, side, _BITS) for side in BOTH_SIDES)
