@@ -202,7 +202,7 @@ def sets_of(outputs: set[Output]) -> list[tuple[Output, ...]]:
 
 
 @pytest.mark.parametrize(
-    "made", part([RandomMachines(1), RandomTurns(4), RandomCourses(3), RandomMachines(2)], 2)
+    "made", [RandomTurns(4), RandomCourses(3), *part([RandomMachines(1), RandomMachines(2)], 2)]
 )
 def test_random_machines_move_as_is_said(made) -> None:
     """Directions and second differences, at the points of a grid."""
