@@ -16,6 +16,7 @@ from ply import yacc
 import dipapprox
 from dipapprox import SourceError, UserError
 from dipapprox.automata.model import automaton_of
+from dipapprox.language import ast
 from dipapprox.language.dip import parse_dip
 from dipapprox.language.dipa import (
     INSAMPLE,
@@ -28,10 +29,11 @@ from dipapprox.language.dipa import (
 )
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.formula import parse_formula
-from dipapprox.language.lexer import KEYWORDS
+from dipapprox.language.lexer import KEYWORDS, SOFT_WORDS
 from dipapprox.language.parser import parse
 from dipapprox.language.printer import print_program
 from dipapprox.language.services import elaborate_service
+from dipapprox.language.traversal import nodes_in
 from dipapprox.language.unrolling import read_calls
 from dipapprox.language.write_tables import GRAMMARS
 from dipapprox.questions.claims import read_claims
@@ -151,6 +153,15 @@ def test_cells_of_numbers_and_names_are_compared_with_both() -> None:
     header = "input q in {a, b}\ninput m in {a, 1}\noutput out in {0, 1}\nout <- 0\n"
     for condition in ("q = a", "q = m", "m = 1", "m = a"):
         elaborate(parse(f"{header}if {condition} then out <- 1 end"), {}, "mixed")
+
+
+@pytest.mark.parametrize("word", sorted(SOFT_WORDS))
+def test_words_of_some_places_are_names_in_all_others(word) -> None:
+    text = f"output out in {{{word}, 0}}\n{word}, x <- {word}\nout <- {word}; {word} <- 2\n"
+    text += f"if 1 = {word} then {word} <- x end\nwhile {word} > 1 do x <- {word} end"
+    program = parse(text)
+    assert sum(node == ast.Name(word) for node in nodes_in(program)) == 9
+    assert parse(print_program(program)) == program
 
 
 def test_chains_of_elif_are_no_nesting() -> None:

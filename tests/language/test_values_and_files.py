@@ -80,6 +80,13 @@ def outputs(calls: str, text: str = TEXT) -> dict[str, tuple[str, ...]]:
     return found
 
 
+def test_an_exit_inside_a_loop_ends_the_loop() -> None:
+    text = "state n in 0..5 <- 0\noutput reply in 0..9\non data d in 0..2 do\n    n <- d\nend\n"
+    text += "on query sum do\n    reply <- n\n    while reply < 9 do\n"
+    text += "        reply <- reply + 1\n        if reply >= 4 then exit end\n    end\nend\n"
+    assert outputs("data 2, sum", text) == {"false": ("4",), "true": ("4",)}
+
+
 def test_parameters_in_domains_of_arguments_are_no_named_values() -> None:
     text = "param K = 2\nstate n in 0..5 <- 0\noutput reply in 0..5\n"
     text += "on data d in {0, K} do\n    n <- d\nend\non query sum do\n    reply <- n\nend\n"

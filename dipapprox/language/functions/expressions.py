@@ -30,6 +30,7 @@ from dipapprox.language.functions.machine import (
     kind_of,
     member,
     plain,
+    python_own,
     rule,
 )
 from dipapprox.language.functions.natives import Following, lending
@@ -157,8 +158,10 @@ def item(machine: Machine, value: Any, where: Any) -> Any:
         return member(machine.native(value.__getitem__, where))
     if isinstance(value, Symbolic):
         raise value.refusal("has no items")
-    standard = isinstance(value, Function) and value.standard
-    if standard or isinstance(value, ImportedName | type):
+    if isinstance(value, ImportedName | Function) or type(value) is type:
+        own = python_own(value) if isinstance(value, Function) else value
+        if not isinstance(value, ImportedName) and not hasattr(own, "__class_getitem__"):
+            raise machine.raised(TypeError(f"{kind_of(value)} is not subscriptable"))
         name = value.name if isinstance(value, ImportedName) else ""
         return ImportedName(name, where if type(where) is tuple else (where,))
     if type(value) is dict:

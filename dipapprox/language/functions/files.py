@@ -98,11 +98,14 @@ class Files:
         scope.values["__name__"] = path.stem
         self._modules[path.resolve()] = scope
         machine = Machine(self.load)
-        parts = ((each, *places.acting_annotations(each)) for each in tree.body)
+        parts = ((each, *places.annotations_of(each)) for each in tree.body)
         for statement in chain.from_iterable(parts):
             try:
                 with running_as(machine):
-                    machine.evaluate(statement, scope)
+                    if isinstance(statement, ast.expr):
+                        statements.annotated(machine, statement, scope)
+                    else:
+                        machine.evaluate(statement, scope)
             except SourceError as error:
                 leave(statement, error, scope, self._modules.values())
             except Raised as error:

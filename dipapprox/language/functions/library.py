@@ -66,10 +66,7 @@ TYPES = {each.__name__: each for each in (list, tuple, dict, set, str, int, Frac
 _ELSE: dict[str, Any] = {
     "math.inf": math.inf,
     "typing.TYPE_CHECKING": False,
-    **{
-        each: ImportedName(each)
-        for each in ("object", "property", "staticmethod", "classmethod", "super")
-    },
+    **{each: ImportedName(each) for each in ("object", "super")},
     **{f"builtins.{each}": ImportedName(f"builtins.{each}") for each in REFUSED},
     **{
         f"{module}.{name}": ImportedName(f"{module}.{name}")

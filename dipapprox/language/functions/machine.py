@@ -25,7 +25,8 @@ import builtins
 from collections.abc import Callable, Iterator, Mapping, Set
 from enum import Enum
 from fractions import Fraction
-from functools import singledispatch
+from functools import reduce, singledispatch
+from importlib import import_module
 from inspect import Signature, getattr_static
 from types import MethodType
 from typing import Any
@@ -187,6 +188,15 @@ def is_object(value: Any) -> bool:
 def plain(value: Any) -> Any:
     """Return a named tuple as a tuple; all else as it is."""
     return tuple(value) if isinstance(value, tuple) else value
+
+
+def python_own(function: Function) -> Any:
+    """Return what a function of the prelude is in Python itself; None for others."""
+    home, *path = function.name.split(".")
+    if not function.standard or home in ("hidden", "dipapprox"):
+        return None
+    held = {"Fraction": Fraction}.get(home) or getattr(builtins, home, None) or import_module(home)
+    return reduce(getattr, path, held)
 
 
 def member(value: Any) -> Any:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import collections
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from enum import EnumType
 from fractions import Fraction
-from functools import partial, reduce
-from importlib import import_module
+from functools import partial
 from inspect import BoundArguments
 from itertools import groupby
 from typing import Any
 
 from dipapprox.language.functions import noise
-from dipapprox.language.functions.library import MISSING, TAKEN, TYPES, Heap, Ranked, word
+from dipapprox.language.functions.library import MISSING, TAKEN, Heap, Ranked, word
 from dipapprox.language.functions.machine import (
     HOME,
     SCALARS,
@@ -32,6 +30,7 @@ from dipapprox.language.functions.machine import (
     is_object,
     kind_of,
     plain,
+    python_own,
 )
 from dipapprox.language.functions.operators import MOST_BITS, bounded, key, listed, number, truth
 from dipapprox.language.functions.symbols import Symbolic, from_key, kind_of_all, of_numpy
@@ -60,11 +59,8 @@ def perform(machine: Machine, function: Function, given: BoundArguments) -> Any:
     placed, named = given.args, given.kwargs
     if function.name in OURS:
         return OURS[function.name](machine, *placed, **named)
-    home, *path = function.name.split(".")
-    if home == "dipapprox":
-        return getattr(noise, path[0])(*placed, **named)
-    held: Any = TYPES.get(home) or getattr(builtins, home, None) or import_module(home)
-    own = reduce(getattr, path, held)
+    if (own := python_own(function)) is None:
+        return getattr(noise, function.name.rpartition(".")[2])(*placed, **named)
     found = machine.native(own, *placed, **named)
     for each in placed:
         if isinstance(each, Heap):

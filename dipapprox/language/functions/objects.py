@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from abc import ABC
 from collections import OrderedDict
 from dataclasses import dataclass
 from enum import Enum, EnumType, IntEnum, StrEnum, auto
@@ -69,6 +70,8 @@ def attribute(machine: Machine, value: Any, name: str) -> Any:
             own = isinstance(inner, Function | ImportedName | type) or is_object(found)
             if found is not library.MISSING and (own or not callable(found)) and not of_python:
                 return member(found)  # of the file: nothing that Python does by itself
+            if found is library.MISSING and isinstance(value, type) and not hasattr(ABC, name):
+                raise machine.raised(AttributeError(f"{kind_of(value)} has no '{name}'"))
         case int() | Fraction() if name in ("numerator", "denominator"):
             return getattr(value, name)
     value = plain(value)

@@ -32,6 +32,7 @@ from dipapprox.language.functions.machine import (
     kind_of,
     member,
     plain,
+    python_own,
 )
 from dipapprox.language.functions.symbols import Condition, Symbolic, Weight
 from dipapprox.language.functions.words import exact_form
@@ -208,9 +209,11 @@ def combine(machine: Machine, op: type[ast.operator], left: Any, right: Any) -> 
         return _combine_symbols(machine, op, left, right)
     if op is ast.Add and {type(left), type(right)} in ({Text}, {Text, str}):
         return Text()
-    types = (type, Function, ImportedName, type(None))
-    if op is ast.BitOr and isinstance(left, types) and isinstance(right, types):
-        return ImportedName("|", (left, right))
+    sides = left, right
+    if op is ast.BitOr and all(v is None or isinstance(v, _NAMED) for v in sides):
+        if left is right is None or not all(map(_is_type, sides)):
+            raise machine.raised(TypeError("only types have a union"))
+        return ImportedName("|", sides)
     _, operate, allowed = _BINARY[op]
     ints = (type(left), type(right)) in _WHOLE
     if (type(left), type(right)) not in allowed or (op is ast.Pow and ints and right < 0):
@@ -221,6 +224,13 @@ def combine(machine: Machine, op: type[ast.operator], left: Any, right: Any) -> 
         arrays = isinstance(left, Array) or isinstance(right, Array)
         raise machine.refusal(message, "[a + b for a, b in zip(v, w)]" if arrays else "")
     return machine.spend(machine.native(operate, *_small(machine, op, left, right)))
+
+
+def _is_type(value: Any) -> bool:
+    return not isinstance(value, Function) or isinstance(python_own(value), type)
+
+
+_NAMED = type | Function | ImportedName
 
 
 def _small(machine: Machine, op: type[ast.operator], left: Any, right: Any) -> tuple[Any, Any]:

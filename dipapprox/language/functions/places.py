@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import accumulate
 from typing import Any
 
@@ -138,7 +138,7 @@ def seen_in(node: ast.AST) -> Iterator[ast.AST]:
             yield from given.defaults
             yield from filter(None, given.kw_defaults)
             yield from getattr(node, "decorator_list", ())
-            yield from acting_annotations(node)
+            yield from filter(acts, annotations_of(node))
         case ast.ClassDef(bases=bases, decorator_list=decorators):
             yield from (*bases, *decorators)
         case _:
@@ -149,24 +149,20 @@ _NAMES = (ast.Name, ast.Attribute, ast.Subscript, ast.Constant, ast.Tuple, ast.L
 _TYPES = (*_NAMES, ast.BinOp, ast.BitOr)
 
 
-def acting_annotations(
-    node: ast.AST, unsure: Callable[[str], bool] = lambda name: False
-) -> Iterator[ast.expr]:
-    """Yield the annotations that are no plain types: where a statement is reached, these may call,
-    assign or yield something, or fail. So may names of which one is `unsure`."""
+def acts(annotation: ast.expr) -> bool:
+    """Whether an annotation is no plain type: it may call, assign or yield something."""
+    return not all(isinstance(part, _TYPES) for part in ast.walk(annotation))
+
+
+def annotations_of(node: ast.AST) -> Iterator[ast.expr]:
+    """Return the annotations that are computed where a statement is reached."""
     given: list[Any] = []
     match node:
         case ast.AnnAssign(annotation=annotation):
             given = [annotation]
         case ast.FunctionDef(args=arguments, returns=returns):
             given = [getattr(each, "annotation", None) for each in ast.walk(arguments)] + [returns]
-    for each in filter(None, given):
-        parts = list(ast.walk(each))
-        acting = not all(isinstance(part, _TYPES) for part in parts) or any(
-            unsure(part.id) for part in parts if isinstance(part, ast.Name)
-        )
-        if acting and not each.text.late:
-            yield each
+    return (each for each in given if each is not None and not each.text.late)
 
 
 def _bound_by(node: ast.AST) -> Iterator[str]:

@@ -17,7 +17,6 @@ from dipapprox.language.functions.expressions import (
     turns,
 )
 from dipapprox.language.functions.machine import (
-    ERRORS,
     SCALARS,
     Array,
     Broke,
@@ -307,13 +306,14 @@ def _define(machine: Machine, node: ast.FunctionDef, scope: NameScope) -> None:
     function: Any = function_of(machine, node, node.name, scope)
     for decorator in reversed(node.decorator_list):
         match decorator:
-            case ast.Attribute(ast.Name() as of, "setter"):
+            case ast.Attribute(of, "setter" | "getter" as part):
                 held = machine.evaluate(of, scope)
                 if isinstance(held, property) and isinstance(function, Function):
-                    function = held.setter(function)
+                    function = getattr(held, part)(function)
                     continue
         name = _decorator(machine, decorator, scope)
-        if name in _METHODS and isinstance(function, Function):
+        called = isinstance(decorator, ast.Call)
+        if name in _METHODS and isinstance(function, Function) and not called:
             function = _METHODS[name](function)
         elif name == "dipapprox.mechanism":
             function.adjacent = decorator
@@ -328,33 +328,35 @@ def _define(machine: Machine, node: ast.FunctionDef, scope: NameScope) -> None:
 
 
 def _annotate(machine: Machine, node: ast.stmt, scope: NameScope) -> None:
-    """Evaluate the annotations of a statement that may do something, or fail; `files` does those of
-    the statements that a file consists of."""
+    """Evaluate the annotations of a statement; `files` does those of the statements that a file
+    consists of."""
     if isinstance(scope.tree, ast.Module) and node in scope.tree.body:
         return
-
-    def unsure(name: str) -> bool:
-        holder = scope.holder(name)
-        if holder is None:
-            return name not in ERRORS and library.builtin(name) is None
-        return not isinstance(holder.values.get(name), _MEANT)
-
-    acting = list(places.acting_annotations(node, unsure))
-    for each in acting:
-        machine.evaluate(each, scope)
-    for each in places.acting_annotations(node, lambda name: True) if machine.tries else ():
-        if each not in acting and not isinstance(each, ast.Name):
+    for each in places.annotations_of(node):
+        found = annotated(machine, each, scope)
+        if (
+            machine.tries
+            and isinstance(found, ImportedName | Unread)
+            and not isinstance(each, ast.Name)
+        ):
             machine.node = each
             raise machine.refusal("whether Python has this type is not known, and 'try' catches it")
 
 
-_MEANT = (type, ImportedName, Function, Unread)
-"""What names in annotations are that nothing comes of."""
+def annotated(machine: Machine, annotation: ast.expr, scope: NameScope) -> Any:
+    """Evaluate an annotation; a plain type of names that are not read is one of these."""
+    for each in () if places.acts(annotation) else ast.walk(annotation):
+        holder = scope.holder(each.id) if isinstance(each, ast.Name) else None
+        found = holder and holder.values.get(each.id)  # type: ignore[attr-defined]  # of a name
+        if isinstance(found, Unread):
+            return found
+    return machine.evaluate(annotation, scope)
 
 
 def _decorator(machine: Machine, node: ast.expr, scope: NameScope) -> str:
     found = machine.evaluate(node.func if isinstance(node, ast.Call) else node, scope)
-    return found.name if isinstance(found, ImportedName) else kind_of(found)
+    known = isinstance(found, ImportedName) or getattr(found, "standard", False)
+    return found.name if known else kind_of(found)
 
 
 @rule(ast.ClassDef)

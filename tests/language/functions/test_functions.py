@@ -84,6 +84,7 @@ STATE = template_of("heads/state")
     *("len(words.setdefault(len(words), 'more'))", "len([seen.add(2)])", "box[0].pop()"),
     *("counted()", "[each.told for each in kept][0]", "failed.args[0].pop()"),
     *("len([*pairs])", "sum(1 for _ in pairs)", "box[1].told", "(box := [1])[0]"),
+    *("max(apart).told", "put(Base())"),
 )
 def test_what_lasts_is_seen_wherever_it_is(state, tmp_path) -> None:
     (tmp_path / "told.py").write_text(STATE.format(state=state), encoding="utf-8")
