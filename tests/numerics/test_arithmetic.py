@@ -23,8 +23,7 @@ from dipapprox.arithmetic.rounding import require_sound_arithmetic
 from dipapprox.cli.app import main
 from dipapprox.errors import UnsoundArithmetic
 from dipapprox.events.event import Star
-from dipapprox.language.ast import Number
-from dipapprox.language.formula import Formula, Operation, Operator, parse_formula
+from dipapprox.language.formula import Formula, parse_formula, rational_value
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import GAUSSIAN
 from dipapprox.numerics.elimination.engine import Eliminated
@@ -34,7 +33,7 @@ from dipapprox.numerics.powers import logarithm, powers
 from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.hockey_stick import bounds_in_doubles, positive_part
 from tests.cases import check_answers, evaluated, refuses, text_of
-from tests.formula_strategies import exact, formulas, rational_formulas
+from tests.formulas import exact, formulas, rational_formulas, rounded
 from tests.numerics.one_by_one import alone
 
 UNIT = st.just(0.0) | st.floats(rounding.FLOOR, 1) | st.integers(0, 900).map(lambda k: 2.0**-k)
@@ -142,9 +141,10 @@ def parse(text: str) -> Formula:
 
 
 @given(rational_formulas, points)
-@example(Operation(Number(Fraction(1)), Operator.DIVIDE, Number(Fraction(0))), Fraction(1))
-def test_rational_formulas_are_exact_at_points(formula, eps) -> None:
-    expected = exact(formula, eps)
+@example("1 / 0", Fraction(1))
+def test_rational_formulas_are_exact_at_points(text, eps) -> None:
+    expected, formula = exact(text, eps=eps), parse(text)
+    assert rational_value(formula, {"eps": eps}) == expected
     if expected is None:
         with pytest.raises(Undefined) as caught:
             at(formula, eps)
@@ -154,8 +154,8 @@ def test_rational_formulas_are_exact_at_points(formula, eps) -> None:
 
 
 @given(formulas, points, points, st.fractions(0, 1, max_denominator=16))
-def test_intervals_contain_the_values_at_their_points(formula, first, second, place) -> None:
-    low, high = min(first, second), max(first, second)
+def test_intervals_contain_the_values_at_their_points(text, first, second, place) -> None:
+    low, high, formula = min(first, second), max(first, second), parse(text)
     try:
         jet = at(formula, low, high)
     except Undefined:
@@ -164,6 +164,11 @@ def test_intervals_contain_the_values_at_their_points(formula, first, second, pl
     found = at(formula, inside)
     assert found.value.meets(jet.value)
     assert jet.value.lower <= found.value.upper
+    true = rounded(text, eps=inside)
+    if true is not None:
+        error = abs(true) / 10**40
+        assert found.value.lower - error <= true <= found.value.upper + error
+        assert found.value.width <= abs(true) / 2**40
     if found.value.width == 0:
         assert found.value.lower in jet.value
     if jet.slopes is None or low == high:

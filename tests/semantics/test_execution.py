@@ -95,7 +95,7 @@ def test_states_partition_and_agree_with_the_interpreter(merge, program, seed) -
     check_partition(program, merge, seed, 3, few_inputs=True)
 
 
-@given(program=programs(orders_only=True), seed=st.integers(0, 2**32))
+@given(program=programs("orders"), seed=st.integers(0, 2**32))
 def test_merged_orders_partition_and_agree_with_the_interpreter(program, seed) -> None:
     check_partition(program, True, seed, 6, few_inputs=True)
 
@@ -109,12 +109,12 @@ def test_states_of_integers_partition_ties_included(merge, program, seed) -> Non
 
 @pytest.mark.parametrize("merge", [False, True])
 @examples(4)
-@given(program=programs(choices=True), seed=st.integers(0, 2**32))
+@given(program=programs("choices"), seed=st.integers(0, 2**32))
 def test_states_with_choices_and_loops_have_the_right_probabilities(merge, program, seed) -> None:
     check_partition(program, merge, seed, 2, few_inputs=True)
 
 
-@given(program=programs(choices=True), seed=st.integers(0, 2**32))
+@given(program=programs("choices"), seed=st.integers(0, 2**32))
 def test_states_whose_choices_depend_on_the_input_have_the_right_probabilities(
     program, seed
 ) -> None:
@@ -144,7 +144,7 @@ def test_what_sets_say_is_known_where_several_inputs_are_compared(never) -> None
     check_partition(elaborate(parse(text), {}, "counts"), True, 0, 8, fewer=True)
 
 
-@given(programs(choices=True), st.randoms(use_true_random=False))
+@given(programs("choices"), st.randoms(use_true_random=False))
 def test_parts_multiply(whole, random_) -> None:
     """For fixed samples and inputs, choices are the only randomness left."""
     check_product(whole, random_)
@@ -269,7 +269,7 @@ def _with_unreachable_reads(block: core.Block) -> Iterator[core.Statement]:
 
 
 @pytest.mark.parametrize("merge", [False, True])
-@given(program=programs(faulty=True), seed=st.integers(0, 2**32))
+@given(program=programs("faulty"), seed=st.integers(0, 2**32))
 def test_programs_without_complaint_never_fail(merge, program, seed) -> None:
     try:
         check_partition(program, merge, seed, 1)
@@ -280,7 +280,7 @@ def test_programs_without_complaint_never_fail(merge, program, seed) -> None:
         run(program, input, Noise(generator))
 
 
-@given(program=programs(faulty=True), seed=st.integers(0, 2**32))
+@given(program=programs("faulty"), seed=st.integers(0, 2**32))
 def test_failing_runs_are_always_predicted(program, seed) -> None:
     generator = Random(seed)
     failed = True
