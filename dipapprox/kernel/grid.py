@@ -26,7 +26,7 @@ from dipapprox.kernel.balls import between, to_ball
 from dipapprox.kernel.errors import NotProved, Refused, spend
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily, Law, cost_of
 
-MOST_BITS = 500  # of what is aimed at
+MOST_BITS = 1000  # of what is aimed at
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,6 @@ from typing import TypeVar
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import EarlyEnd, NoCertificate
 from dipapprox.kernel.errors import NotProved, Refused, Refuted, asking
-from dipapprox.kernel.grid import MOST_BITS
 from dipapprox.kernel.machine import read_machine
 from dipapprox.kernel.replay import replay
 from dipapprox.kernel.sets import representatives
@@ -51,6 +50,7 @@ MANY_PAIRS = 1_000
 MANY_OUTPUTS = 32  # of a program whose parts are tried first
 _MOST_RATE = 100  # of e^eps_prv, for which two bits each are spent at first
 _MOST_PAIRS = 5_000_000  # more are more work than the kernel spends on a step
+_MOST_BITS = 500  # that are tried where nobody knows what is enough
 _FINER = (2, 4, 8)  # how many times the bits that seem to be enough are tried after them
 
 
@@ -102,7 +102,7 @@ def attempts(goal: Goal, pairs: int | None = None) -> Iterator[int]:
     if attained:
         # The bound is attained, or nearly: if closed forms decided, enclosures did not tell.
         first = [IN_CLOSED_FORM] if goal.exactly else [bits, IN_CLOSED_FORM]
-    finer = [min(k * bits, max(bits, MOST_BITS)) for k in _FINER]
+    finer = [min(k * bits, max(bits, _MOST_BITS)) for k in _FINER]
     yield from dict.fromkeys([*first, bits, *finer, IN_CLOSED_FORM])
     if goal.outputs <= MANY_OUTPUTS:
         yield IN_PARTS
@@ -191,7 +191,7 @@ def _broken(program: Program, witness: Witness, said: dict[str, Json], bits: int
     """Steps to a claim that is broken."""
     pair = witness.input, witness.adjacent
     if program.real_outputs:
-        return [published_violation(said, pair, bits or MOST_BITS)]
+        return [published_violation(said, pair, bits or _MOST_BITS)]
     if witness.at_least is not None:
         raise NoCertificate("the violating outputs are too many to be recorded")
     return violation(said, pair, [input_json(finite(row.output)) for row in witness.rows], bits)
@@ -331,7 +331,7 @@ def replayed(setting: Setting, goal: Goal) -> Replayed:
                     failed = obstacle
                     if least_of(goal, bits) < goal.claim.eps_prv:
                         # More was to be proved than is claimed.
-                        failed = Refused(f"probabilities below 2^-{MOST_BITS} tell")
+                        failed = Refused(f"probabilities below 2^-{_MOST_BITS} tell")
                 case _:
                     # It is false, or nothing else can be written.
                     failed, left = obstacle, left & {BY_BUDGET}
