@@ -11,7 +11,8 @@ from fractions import Fraction
 from functools import partial
 from itertools import product
 from math import prod
-from typing import assert_never
+from operator import add, mul
+from typing import Any, assert_never
 
 from dipapprox.data_classes import replace
 from dipapprox.language import ast, core, printer
@@ -26,8 +27,7 @@ MOST_PAIRS = 500_000  # pairs that are tried
 
 
 Pair = tuple[Input, Input]
-_Read = Callable[[Input, Input], Value]
-_Number = Callable[[Input, Input], Fraction]
+_Read = Callable[[Input, Input], Any]
 _Test = Callable[[Input, Input], bool]
 FUNCTIONS_OF_PAIRS: Mapping[str, Callable[[list[Fraction]], Fraction]] = {
     ABSOLUTE: lambda numbers: abs(numbers[0]),
@@ -161,7 +161,7 @@ def _conditions(
         if not isinstance(node, ast.Call) or node.name not in FUNCTIONS_OF_PAIRS:
             raise Wrong("type error", PARTS, node.span, PARTS_HINT)
         values = [
-            _number(value, places)
+            _read(value, places)
             for argument in node.arguments
             for value in expressions.elements(argument)
         ]
@@ -205,7 +205,7 @@ def _read(node: core.Expression, places: Mapping[str, _Read]) -> _Read:
             position = _read(index, places)
             numbers = {Fraction(i): places[f"{array}[{i}]"] for i in range(1, size + 1)}
 
-            def element(u: Input, v: Input) -> Value:
+            def element(u: Input, v: Input) -> Any:
                 at = position(u, v)
                 if isinstance(at, str) or at not in numbers:
                     message = f"index of '{array}' is {at}"
@@ -214,21 +214,8 @@ def _read(node: core.Expression, places: Mapping[str, _Read]) -> _Read:
 
             return element
         case core.Sum(left, right) | core.Product(left, right):
-            one, other = _number(left, places), _number(right, places)
-            if isinstance(node, core.Sum):
-                return lambda u, v: one(u, v) + other(u, v)
-            return lambda u, v: one(u, v) * other(u, v)
+            one, other = _read(left, places), _read(right, places)
+            combine = add if isinstance(node, core.Sum) else mul  # numbers: the checker saw to that
+            return lambda u, v: combine(one(u, v), other(u, v))
         case _:
             assert_never(node)
-
-
-def _number(node: core.Expression, places: Mapping[str, _Read]) -> _Number:
-    read = _read(node, places)
-
-    def number(u: Input, v: Input) -> Fraction:
-        value = read(u, v)
-        if isinstance(value, str):
-            raise Wrong("type error", f"named value '{value}' is used as a number", node.span)
-        return value
-
-    return number

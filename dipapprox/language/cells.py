@@ -11,7 +11,7 @@ those inside a statement belong to it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import assert_never
+from typing import Any, assert_never
 
 from dipapprox.data_classes import Record, replace
 from dipapprox.language import core
@@ -35,7 +35,8 @@ def statements_in(block: Iterable[core.Statement | core.Repeat]) -> Iterator[cor
                 waiting += body[::-1]
 
 
-def read(part: core.Expression | core.Condition | core.Weight) -> Iterator[str]:
+def read(part: Located | tuple[Any, ...]) -> Iterator[str]:
+    """Yield the cells that are read in a tree, or in a tuple of trees."""
     for node in nodes_in(part):
         if isinstance(node, core.Variable | core.Element):
             yield from cells_of(node)
@@ -44,46 +45,26 @@ def read(part: core.Expression | core.Condition | core.Weight) -> Iterator[str]:
 def cells_of(target: core.Variable | core.Element) -> Iterator[str]:
     """Yield the cells that a target may be."""
     match target:
-        case core.Variable(name=name):
+        case core.Variable(name):
             yield name
-        case core.Element(array=array, size=size):
+        case core.Element(array, size):
             yield from (f"{array}[{i}]" for i in range(1, size + 1))
-        case _:
-            assert_never(target)
 
 
 def used(statement: core.Statement) -> Iterator[str]:
     """Yield the cells that a statement itself reads, not those inside it."""
     match statement:
-        case core.Assign(target=target, value=value):
-            yield from read(value)
-        case core.Draw(target=target, mean=mean):
-            yield from read(mean)
-        case core.Choose(target=target, options=options):
-            for value, weight in options:
-                yield from read(value)
-                yield from read(weight)
         case core.If(condition=condition) | core.While(condition=condition):
             yield from read(condition)
-            return
-        case core.Exit():
-            return
-        case _:
-            assert_never(statement)
-    if isinstance(target, core.Element):
-        yield from read(target.index)
+        case core.Assign(target, part) | core.Draw(target, _, part) | core.Choose(target, part):
+            yield from read((part, target.index if isinstance(target, core.Element) else ()))
 
 
 def assigned(block: Iterable[core.Statement | core.Repeat]) -> Iterator[str]:
     """Yield the cells that statements, or those inside them, may assign."""
     for each in statements_in(block):
-        match each:
-            case core.Assign(target=target) | core.Draw(target=target) | core.Choose(target=target):
-                yield from cells_of(target)
-            case core.If() | core.While() | core.Exit():
-                pass
-            case _:
-                assert_never(each)
+        if isinstance(each, core.Assign | core.Draw | core.Choose):
+            yield from cells_of(each.target)
 
 
 def tainted(block: core.Body) -> frozenset[str]:

@@ -43,7 +43,11 @@ def check(
         if any(isinstance(node, has) for node in nodes_in(program)):
             _streams(scope, program)
         else:
-            _outputs(scope, program)
+            for _, output in declared_in(program, ast.Output):
+                match output.domain:
+                    case (ast.Reals(ast.Range() as bounds),):
+                        hint = "write 'real': noise goes beyond all bounds"
+                        scope.report("a real output has no bounds", bounds.span, hint)
     _reads(scope, program)
     _block(scope, program.body)
     diagnosis.finish()
@@ -119,14 +123,6 @@ def _declarations(scope: Scope, program: ast.Program) -> None:
         where = program.declarations[-1] if program.declarations else program
         hint = "declare what the mechanism publishes, e.g. 'output out in {0, 1}'"
         scope.report("no output is declared", where.span, hint, "name error")
-
-
-def _outputs(scope: Scope, program: ast.Program) -> None:
-    for declaration in program.declarations:
-        match declaration:
-            case ast.Output(domain=(ast.Reals(bounds),)) if bounds is not None:
-                hint = "write 'real': noise goes beyond all bounds"
-                scope.report("a real output has no bounds", bounds.span, hint)
 
 
 def _element(scope: Scope, element: ast.Element) -> None:
