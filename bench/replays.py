@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from bench.cases import DELTA, EPSILON, single_pair
-from bench.rows import Figure, Row, Rows, Table, largest_file, of, proving, taken
+from bench.rows import Column, Figure, Row, Rows, Table, at_most, largest_file, of, proving, taken
 from bench.timing import NoAnswer, Outcome, Patience, Run, Timing, ratio, side_by_side
 from dipapprox.data_classes import replace
 from dipapprox.kernel.errors import asking
@@ -115,6 +115,27 @@ def proof_cases() -> tuple[ProofCase, ...]:
     )
 
 
+def real_cases() -> tuple[ProofCase, ...]:
+    """Return claims about all real inputs: with room, and next to the least eps_prv."""
+    rare, five, four = Fraction(1, 10**5), _parameters(N=5), _parameters(N=4)
+    svt, laplace = "reals/real_svt_gauss", "reals/real_svt_laplace"
+    return (
+        _real(svt, "3/10", rare),
+        _real(svt, "0.298952", rare),
+        _real(svt, "0.445", rare, five),
+        _real(laplace, "1/2", Fraction(0)),
+        _real(laplace, "0.293", rare),
+        _real("reals/real_noisy_max_gauss", "0.26", rare, four),
+    )
+
+
+def _real(
+    file: str, eps_prv: str, delta: Fraction, parameters: Mapping[str, Fraction] | None = None
+) -> ProofCase:
+    claim = f"eps_prv = {eps_prv}"
+    return ProofCase(file, claim, Fraction(eps_prv), delta, parameters=parameters or {})
+
+
 @dataclass(frozen=True, slots=True)
 class _Prepared:
     """A case, read and answered once.
@@ -132,7 +153,7 @@ class _Prepared:
 
 def _prepare(case: ProofCase, programs: Path) -> _Prepared:
     source = read_source(programs / f"{case.file}.dpg", case.parameters)
-    program = program_from(source)
+    program = program_from(source, reals=True)
     selection: PairSelection = AllPairs()
     if case.single:
         first, second = single_pair(program)
@@ -214,15 +235,38 @@ def _figures(rows: Rows) -> list[Figure]:
     return [*missed, *replayed, *written, *largest_file(rows)]
 
 
+_COLUMNS: tuple[Column, ...] = (
+    *(("claim", lambda row: row.name), *taken(FOUND, WRITTEN), ("times", of("writing"))),
+    *(*taken(REPLAYED), ("times", of("replaying")), ("bytes", of("bytes"))),
+)
+
 PROOFS = Table(
     "proof",
     """## Finding, writing and replaying
 
 A verdict at one ε without a proof, the file of its proof, and the kernel's replay of the file. The
 program is read before. "times": how many times longer replaying took than finding, and writing.""",
-    (
-        *(("claim", lambda row: row.name), *taken(FOUND, WRITTEN), ("times", of("writing"))),
-        *(*taken(REPLAYED), ("times", of("replaying")), ("bytes", of("bytes"))),
-    ),
+    _COLUMNS,
     _figures,
+)
+
+_MOST_OF_REALS = 5
+"""The kernel follows every input by itself, and knows fewer lemmas."""
+
+REAL_INPUTS = Table(
+    "real inputs",
+    """## All real inputs
+
+Likewise, a verdict about infinitely many pairs.""",
+    _COLUMNS,
+    lambda rows: [
+        figure
+        for row in rows
+        for figure in at_most(
+            row.name,
+            row.found["replaying"],
+            _MOST_OF_REALS,
+            f"replaying at most {_MOST_OF_REALS} times as long as finding",
+        )
+    ],
 )

@@ -20,9 +20,8 @@ from bench.polyhedra import (
     ring,
     tree_of_counters,
 )
-from bench.real_inputs import REAL_INPUTS, measure_real, real_cases
 from bench.real_outputs import PUBLISHED, compare_published, published_numbers
-from bench.replays import PROOFS, measure_proof, proof_cases
+from bench.replays import PROOFS, REAL_INPUTS, measure_proof, proof_cases, real_cases
 from bench.rows import Figure, Row, Table
 from bench.services import SERVICES, measure_service, servers
 from bench.sweeping import SWEEP, WHOLE, SweptCases, Whole, measure_sweep, measure_whole
@@ -40,7 +39,7 @@ TABLES: Mapping[str, tuple[Table, Callable[[Any, Path, Patience], Row]]] = {
         (POLYHEDRA, compare_polyhedra),
         (PUBLISHED, compare_published),
         (AUTOMATA, measure_automaton),
-        (REAL_INPUTS, measure_real),
+        (REAL_INPUTS, measure_proof),
         (PROOFS, measure_proof),
         (PROVED_COMMANDS, measure_proved_command),
         (SERVICES, measure_service),
