@@ -1,4 +1,4 @@
-"""Divergences of moved noise in closed form, and of ranges: what answers are compared with."""
+"""Divergences of moved noise in closed form, of two outcomes, and of ranges: oracles."""
 
 from collections.abc import Callable
 from functools import cache
@@ -33,6 +33,24 @@ def renyi(order: float, p: float, q: float) -> float:
         return p * log(p / q) + (1 - p) * log((1 - p) / (1 - q))
     moment = p**order * q ** (1 - order) + (1 - p) ** order * (1 - q) ** (1 - order)
     return log(moment) / (order - 1)
+
+
+def excess(orders: np.ndarray, most: np.ndarray, p: float, q: float) -> float:
+    """By how much a divergence of two outcomes is larger than allowed at most, either way round."""
+    found = []
+    for (a, b), (c, d) in (((p, q), (1 - p, 1 - q)), ((q, p), (1 - q, 1 - p))):
+        terms = [orders * log(x) + (1 - orders) * log(y) for x, y in ((a, b), (c, d))]
+        found.append((np.logaddexp(*terms) / (orders - 1) - most).max())
+    return float(max(found))
+
+
+def farthest(orders: np.ndarray, most: np.ndarray, q: float) -> float:
+    """The greatest p beside q of which every divergence is allowed."""
+    low, high = q, 1 - 1e-16
+    for _ in range(60):
+        p = (low + high) / 2
+        low, high = (p, high) if excess(orders, most, p, q) <= 1e-12 else (low, p)
+    return low
 
 
 def bounded_ranges(eps: float, times: int, eps_prv: float) -> float:

@@ -18,7 +18,7 @@ from dipapprox import Enclosure, LimitReached, Limits
 from dipapprox.arithmetic.precision import precision, to_ball
 from dipapprox.composition.accountant import Composition
 from dipapprox.composition.divergences import Divergences, Statement
-from dipapprox.composition.mechanisms import ConcentratedStatement, Gaussian, RenyiStatement
+from dipapprox.composition.mechanisms import ConcentratedStatement, Gaussian
 from dipapprox.composition.mechanisms import RenyiStatement as Renyi
 from dipapprox.composition.noise_sums import laplace_product
 from dipapprox.composition.products import RepeatedRun
@@ -29,6 +29,7 @@ from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.limits import limited
 from tests import moved_noise
 from tests.cases import cases, refuses
+from tests.moved_noise import excess, farthest
 
 
 def gaussian(shift: F | int) -> ShiftedNoise:
@@ -217,33 +218,19 @@ STATEMENTS = [
 ORDERS = 1 + np.logspace(-5, 4, 1_500)
 
 
-def broken(statement: Statement, p: float, q: float) -> float:
-    """By how much divergences are larger than allowed at most, of any order and way round."""
+def allowed(statement: Statement) -> tuple[np.ndarray, np.ndarray]:
+    """Orders, and what divergences of them are at most."""
     if isinstance(statement, Renyi):
-        orders, allowed = (np.array([float(each[k]) for each in statement.orders]) for k in (0, 1))
-    else:
-        orders, allowed = ORDERS, float(statement.rho) * ORDERS
-    found = []
-    for (a, b), (c, d) in (((p, q), (1 - p, 1 - q)), ((q, p), (1 - q, 1 - p))):
-        terms = [orders * log(x) + (1 - orders) * log(y) for x, y in ((a, b), (c, d))]
-        found.append((np.logaddexp(*terms) / (orders - 1) - allowed).max())
-    return float(max(found))
-
-
-def largest(statement: Statement, q: float) -> float:
-    """The greatest p that is allowed beside q, by bisection."""
-    low, high = q, 1 - 1e-16
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if broken(statement, middle, q) <= 1e-12 else (low, middle)
-    return low
+        orders, most = np.array(statement.orders, float).T
+        return orders, most
+    return ORDERS, float(statement.rho) * ORDERS
 
 
 @pytest.mark.parametrize("statement", STATEMENTS, ids=str)
 def test_the_worst_two_outcomes_are_allowed_and_best(statement) -> None:
     """No pair of outcomes of a grid has more; and those that are named have it."""
     shares = np.concatenate([np.logspace(-8, -1, 9), np.linspace(0.15, 0.6, 8)])
-    pairs = [(largest(statement, q), q) for q in shares.tolist()]
+    pairs = [(farthest(*allowed(statement), q), q) for q in shares.tolist()]
     with precision(200):
         profile = StatementProfile(Divergences.of([(statement, 1)]), Equal(), statement)
         scale = log(max(p / q for p, q in pairs))
@@ -253,7 +240,8 @@ def test_the_worst_two_outcomes_are_allowed_and_best(statement) -> None:
             bound, factor = float(point.bound), exp(place)
             line = float(point.first - alpha * point.second)
             assert bound * (1 - 1e-7) <= line <= bound * (1 + 1e-12)
-            assert broken(statement, float(point.first), float(point.second)) <= 1e-9
+            ends = float(point.first), float(point.second)
+            assert excess(*allowed(statement), *ends) <= 1e-9
             # On the left of 0 sets are almost all of it.
             others = [(1 - q, 1 - p) for p, q in pairs] if place < 0 else pairs
             assert max(p - factor * q for p, q in others) <= bound * (1 + 1e-9)
@@ -282,7 +270,7 @@ def test_what_is_concentrated_is_told_from_what_is_not(rho) -> None:
     """A little more or less than the outcomes that are best: a proof of all orders, or none."""
     statement, orders = ConcentratedStatement(rho), [F(a) for a in ORDERS[::10].tolist()]
     for q in np.logspace(-9, -0.8, 8).tolist():
-        p = largest(statement, q)
+        p = farthest(*allowed(statement), q)
         for share, holds in ((0.9, True), (1 + 1e-6, False)):
             with precision(200):
                 one, two = to_ball(F(q + (p - q) * share)), to_ball(F(q))
@@ -392,17 +380,10 @@ def test_outcomes_of_several_statements_are_chosen_together() -> None:
 
 def test_outcomes_keep_all_orders_of_a_list() -> None:
     """Where those that are best for one order break another one; Gaussian noise costs 1.16."""
-    orders = ((2, Fraction(3, 10)), (100, Fraction(3, 5)), (1000, Fraction(7, 10)))
-    statement = RenyiStatement(tuple((Fraction(a), d) for a, d in orders))
+    statement = Renyi(((F(2), F(3, 10)), (F(100), F(3, 5)), (F(1000), F(7, 10))))
     with precision(128):
         told = worst_of_many(statement, 20, (None, 1e-5))
     assert told is not None
     p, q = map(float, told)
-    for one, other in ((p, q), (q, p)):
-        for order, most in orders:
-            logs = [
-                order * np.log(a) + (1 - order) * np.log(b)
-                for a, b in ((one, other), (1 - one, 1 - other))
-            ]
-            assert np.logaddexp(*logs) <= (order - 1) * float(most)
+    assert excess(*allowed(statement), p, q) <= 0
     assert least_budget(p, q, 20, 1e-5) > 11.8

@@ -25,6 +25,7 @@ from dipapprox.kernel.mechanisms import (
 from kernel.pipelines import ball
 from tests.cases import cases, check_answers, refuses
 from tests.kernel.machines import judged
+from tests.moved_noise import farthest
 
 LOSSES = [Fraction(k, 8) for k in range(-20, 21)]
 
@@ -114,36 +115,21 @@ CONCENTRATED = {"mechanism": "zcdp", "rho": "1/2"}
 SEVERAL = {"mechanism": "rdp", "orders": [[2, "1/10"], [5, "1/3"], [9, 2]]}
 
 
-def broken(json: dict[str, object], p: float, q: float) -> float:
-    """By how much a divergence is larger than a statement allows, either way round."""
-    orders, allowed = ORDERS, ORDERS / 2
+def allowed(json: dict[str, object]) -> list[tuple[float, float]]:
+    """Outcomes (p, q) that a statement just allows."""
+    orders, most = ORDERS, ORDERS / 2
     if json is SEVERAL:
-        orders, allowed = np.array([2.0, 5.0, 9.0]), np.array([0.1, 1 / 3, 2.0])
-    found = []
-    for (a, b), (c, d) in (((p, q), (1 - p, 1 - q)), ((q, p), (1 - q, 1 - p))):
-        terms = [orders * log(x) + (1 - orders) * log(y) for x, y in ((a, b), (c, d))]
-        found.append((np.logaddexp(*terms) / (orders - 1) - allowed).max())
-    return float(max(found))
-
-
-def farthest(json: dict[str, object]) -> list[tuple[float, float]]:
-    """Outcomes (p, q) that a statement just allows, by bisection."""
-    found = []
-    for q in np.concatenate([np.logspace(-7, -1, 7), np.linspace(0.15, 0.6, 7)]).tolist():
-        low, high = q, 1 - 1e-15
-        for _ in range(50):
-            p = (low + high) / 2
-            low, high = (p, high) if broken(json, p, q) <= 0 else (low, p)
-        found.append((low, q))
-    return found
+        orders, most = np.array([2.0, 5.0, 9.0]), np.array([0.1, 1 / 3, 2.0])
+    shares = np.concatenate([np.logspace(-7, -1, 7), np.linspace(0.15, 0.6, 7)])
+    return [(farthest(orders, most, q), q) for q in shares.tolist()]
 
 
 @pytest.mark.parametrize("json", [CONCENTRATED, SEVERAL], ids=["zcdp", "rdp"])
 def test_statements_bound_all_that_they_allow_by_any_order(json) -> None:
     """Whatever is told; and the best that is told leaves no room."""
-    allowed = farthest(json)
+    pairs = allowed(json)
     for loss in (Fraction(-1, 2), Fraction(0), Fraction(1, 4), Fraction(1), Fraction(3)):
-        turned = [(1 - q, 1 - p) for p, q in allowed] if loss < 0 else allowed
+        turned = [(1 - q, 1 - p) for p, q in pairs] if loss < 0 else pairs
         best = max(p - exp(loss) * q for p, q in turned)
         found = []
         for order in map(Fraction, ("5/4", 2, 3, 5, 9)):
@@ -219,7 +205,7 @@ def test_runs_of_statements_have_outcomes_independently() -> None:
 def test_two_outcomes_are_had_if_all_orders_allow_them(json) -> None:
     """Inside of what is allowed some order tells so, outside none does."""
     orders = [*(1 + Fraction(k, 8) for k in range(48)), *map(Fraction, range(7, 20))]
-    for p, q in farthest(json):
+    for p, q in allowed(json):
         for share, holds in ((0.9, True), (1 + 1e-7, False)):
             two = [Fraction(q + (p - q) * share), Fraction(q)]
             ways = [each for order in orders for each in [(order, Fraction(1)), (order, order)]]
