@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 from itertools import count, pairwise
-from math import exp, inf, log
+from math import exp, inf
 from random import Random
 from statistics import NormalDist
 from typing import Any
@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import integrate, stats
-from scipy.stats import norm
 
 import dipapprox
 from dipapprox import Answer, LimitReached, Limits, Options, UserError, Verdict
@@ -200,27 +199,6 @@ def test_random_programs_agree_with_quadrature(seed) -> None:
     wanted = max(divergence((0, 0), (1, 1)), divergence((1, 1), (0, 0)))
     assert found.delta_enclosure.width < 1e-9
     assert abs(float(found.delta_enclosure.lower) - wanted) < 1e-6
-
-
-# --- Pure budgets of published numbers: closed forms, couplings, and claims a hair away -----------
-
-BIT = "input q in 0..1\noutput y in real\nadjacent all\n"
-MIXTURE = """
-b <- choose {0 : 1/2, 1 : 1/2}
-if b = 0 then y <- Lap(q, 2/eps) else y <- Lap(q, 1/eps) end
-"""
-
-
-def test_the_lower_end_is_that_of_the_pair_that_needs_most() -> None:
-    """Densities of two scales are compared to second order: 1/2 costs less than 5/2."""
-    text = BIT + MIXTURE.replace("Lap(q, 2/eps)", "clamp(Gauss(q, 3), 1/2, 5/2)").replace(
-        "Lap(q, 1/eps)", "clamp(Gauss(q, 2), 1/2, 5/2)"
-    )
-    found = dipapprox.profile(dipapprox.parse(text), eps=1, delta=0)
-    bounds = found.eps_prv_enclosure
-    assert bounds.upper - bounds.lower < Fraction(1, 10**9)
-    above = [norm.sf((2.5 - q) / 3) + norm.sf((2.5 - q) / 2) for q in (1, 0)]
-    assert abs(float(bounds.lower) - log(above[0] / above[1])) < 1e-12
 
 
 # --- Numbers bounded by couplings, and by what tells less and more --------------------------------

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from fractions import Fraction
 from itertools import product
-from math import log
 from typing import Any
 
 import pytest
@@ -76,41 +75,6 @@ def test_a_radius_is_shared_by_independent_parts(first: str, second: str) -> Non
         assert dipapprox.verify(program, eps=1, eps_prv=eps_prv, delta=0).answer.value == answer
 
 
-def test_far_tails_tell_apart() -> None:
-    """Probabilities of e^-200 and less: bounds of differences in doubles say nothing of them."""
-    program = asked(
-        "input q[2] in real 0..10", 2, "linf 1/2",
-        ("Gauss", "q[1]", "1/2", (0, 2)), ("Logistic", "q[2]", "1", (-1,)),
-    )  # fmt: skip
-    truth = norm.logcdf(-19) - norm.logcdf(-20) + logistic.logcdf(-10.5) - logistic.logcdf(-11)
-    least = dipapprox.profile(program, eps=1, delta=0).eps_prv_enclosure
-    assert float(least) == pytest.approx(truth, rel=1e-9)
-    assert least.is_within(_NEAR)
-
-
-def test_an_interval_far_away() -> None:
-    """Two tails are one output: its states are log-concave, it is not."""
-    program = dipapprox.parse(
-        "input q in real 0..10\noutput out in {0, 1}\nadjacent l1 1\nx <- Gauss(q, 1/2/eps)\n"
-        "out <- 0\nif x > 1 then\nif x <= 3/2 then\nout <- 1\nend\nend"
-    )
-    within = [norm.logcdf((1.5 - q) * 4) + log(1 - norm.cdf((1 - q) * 4) / norm.cdf((1.5 - q) * 4))
-              for q in (9, 10)]  # fmt: skip
-    least = dipapprox.profile(program, eps=2, delta=0).eps_prv_enclosure
-    assert float(least) == pytest.approx(within[0] - within[1], rel=1e-9)
-
-
-def test_one_input_in_two_parts() -> None:
-    """Signs of moves that disagree are gone through; the ends of the range are told by the sum."""
-    program = asked(
-        "input q[2] in real 0..2", 1, "linf 1",
-        ("Logistic", "q[1] + q[2]", "1", (-1,)), ("Gauss", "q[2]", "2", (1,)),
-    )  # fmt: skip
-    truth = logistic.logcdf(-3) - logistic.logcdf(-5) + norm.logcdf(0) - norm.logcdf(-0.5)
-    least = dipapprox.profile(program, eps=1, delta=0).eps_prv_enclosure
-    assert float(least) == pytest.approx(truth, rel=1e-9)
-
-
 def test_finite_inputs_move_parts_and_their_ends() -> None:
     """The lemma is about real inputs alone: with these the needed pair lies elsewhere."""
     inputs = "input q in real 0..1\ninput k in 0..1"
@@ -144,22 +108,6 @@ def test_tiny_deltas_refute_as_well() -> None:
     inside = least.lower * (1 - Fraction(1, 10**6))
     claim = dipapprox.verify(program, eps=1, eps_prv=inside, delta=0)
     assert claim.answer is dipapprox.Answer.NOT_DP
-
-
-def test_what_choices_give_a_state_cancels() -> None:
-    """One of two numbers is told, by chance: what is needed is what the dearer one needs."""
-    program = dipapprox.parse(
-        "input q[2] in real 0..3\noutput out in 0..3\nadjacent linf 1\n"
-        "c <- choose {0 : 1/4, 1 : 3/4}\nx <- Gauss(q[1], 1)\ny <- Gumbel(q[2], 2)\n"
-        "if c = 0 then\nif x > 1 then out <- 0 else out <- 1 end\n"
-        "else\nif y > 1 then out <- 2 else out <- 3 end\nend\n"
-    )
-    tails = [norm.logsf(z) - norm.logsf(z + 1) for z in (0, -2)]
-    tails += [norm.logcdf(-1) - norm.logcdf(-2), gumbel_r.logsf(0) - gumbel_r.logsf(0.5)]
-    tails += [gumbel_r.logcdf(-0.5) - gumbel_r.logcdf(-1)]
-    least = dipapprox.profile(program, eps=1, delta=0).eps_prv_enclosure
-    assert float(least) == pytest.approx(max(tails), rel=1e-9)
-    assert least.is_within(_NEAR)
 
 
 def test_a_limit_leaves_what_is_known_from_both_sides(monkeypatch) -> None:
