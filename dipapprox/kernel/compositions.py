@@ -20,10 +20,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from flint import arb
 
@@ -57,8 +56,7 @@ from dipapprox.kernel.reading import as_flag, as_integer, as_list, as_number, as
 MOST_LOOKED = 10_000_000  # whether a machine is noise and nothing else, of each run
 
 
-@dataclass(frozen=True, slots=True)
-class Pipeline:
+class Pipeline(NamedTuple):
     """What is run, as a record is removed, and how many times; without eps, of all pairs."""
 
     runs: tuple[tuple[Change, int], ...]
@@ -71,7 +69,7 @@ class Pipeline:
             way = Counter[Change]()
             for run, times in self.runs:
                 sample = None if run.sample is None else (run.sample[0], added)
-                way[replace(run, sample=sample)] += times
+                way[run._replace(sample=sample)] += times
             yield way
 
     def ways_of(self, step: Step, known: Iterable[Change]) -> tuple[None, Iterator[Way]]:
@@ -127,7 +125,7 @@ def losses_of(about: Proof | Mechanism, step: Step, *known: Private | Distributi
                 (eps,), both = orders, pair_of(about, step)
                 pairs = None if about.pairs is None else frozenset([both])
                 cells = named("excesses.cells")(what, eps, both, grid.step, grid.places, sample)
-                pair = sampled(replace(of_deltas({}), outcomes=lambda _: cells), sample)
+                pair = sampled(of_deltas({})._replace(outcomes=lambda _: cells), sample)
             case Proof(what), [Distributions(eps) as found]:
                 inputs = [*pairs_of(about, 40)] if above else [pair_of(about, step)]
                 pairs = None if about.pairs is None else frozenset(inputs)

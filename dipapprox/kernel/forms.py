@@ -88,10 +88,10 @@ def over(form: Form, forms: Sequence[Form] | Mapping[int, Form]) -> Form:
     return total(parts, form.constant)
 
 
-def copied(store: Store) -> dict[str, Stored]:
+def copied(store: dict[str, Stored]) -> dict[str, Stored]:
     """Return a copy; copies are what takes the most memory."""
     spend(50 + 4 * len(store))
-    return dict(store)
+    return store.copy()  # several times as fast as dict(store), where cells were forgotten
 
 
 def size_of(value: Stored) -> int:

@@ -35,7 +35,7 @@ from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import groupby, islice
 from operator import attrgetter
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from dipapprox.kernel.errors import BadProof, NotProved, Refused, spend
 from dipapprox.kernel.exponentials import Ratio
@@ -73,8 +73,7 @@ class State:
         return State(copied(self.store), measure, self.inputs, dict(self.forms))
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(NamedTuple):
     """All runs that end with these outputs."""
 
     finite: tuple[Value, ...]
@@ -98,24 +97,28 @@ class Run(Walk[State]):
         self._assume = lru_cache(MOST_KNOWN)(partial(assume, graph))
         self._without = lru_cache(MOST_KNOWN)(partial(forget, graph))
         self._ended: list[Ended] = []
+        self.numbers: dict[Output, int] = {}  # outputs may be long: each once
 
-    def outcomes(self, inputs: Sequence[Input]) -> dict[Input, dict[Output, list[Node]]]:
+    def outcomes(self, inputs: Sequence[Input]) -> dict[Input, dict[int, list[Node]]]:
         """Run the machine, whose outputs have finitely many values.
 
-        Return, by input and output that some state ends with, scalars that add up to its chance.
+        Return, by input and number of an output that some state ends with, scalars that add up to
+        its chance.
         """
         if self.machine.reals:
             raise Refused("outputs are real numbers")
-        found: dict[Input, dict[Output, list[Node]]] = {input: {} for input in inputs}
+        found: dict[Input, dict[int, list[Node]]] = {input: {} for input in inputs}
         for end in self.ends(inputs):
             spend(len(end.inputs))
             scalar = self._without(end.measure, frozenset()).scalar
-            for input in end.inputs if scalar != self.graph.zero else ():
-                found[input].setdefault(end.finite, []).append(scalar)
+            if scalar != self.graph.zero:
+                number = self.numbers.setdefault(end.finite, len(self.numbers))
+                for input in end.inputs:
+                    found[input].setdefault(number, []).append(scalar)
         for input, ended in found.items():
             told = self.graph.told([scalar for own in ended.values() for scalar in own], input)
-            for output, own in ended.items():
-                ended[output] = [told[scalar] for scalar in own]
+            for number, own in ended.items():
+                ended[number] = [told[scalar] for scalar in own]
         return found
 
     def ends(self, inputs: Sequence[Input]) -> list[Ended]:
@@ -223,8 +226,11 @@ class Run(Walk[State]):
         before, found = self._ended, list[State]()
         for _, own in groupby(self._told(self._all, states), attrgetter("inputs")):
             for end, scalar in self._absorbed(condition, body, own):
-                whole = replace(end, measure=Measure(scalar, end.measure.components))
-                found.append(whole) if isinstance(whole, State) else before.append(whole)
+                measure = Measure(scalar, end.measure.components)
+                if isinstance(end, State):
+                    found.append(replace(end, measure=measure))
+                else:
+                    before.append(end._replace(measure=measure))
         self._ended = before
         return found
 
@@ -344,8 +350,6 @@ def outcomes(
     These are sums, each once; and for each input the places of its sums, in the order of outputs.
     """
     run = Run(machine, signs, graph := Graph())
-    # Outputs may be long, and have numbers.
-    numbers: dict[Output, int] = {}
     found: dict[Input, dict[int, Scalars]] = {}
     waiting = iter(inputs)
     while batch := list(islice(waiting, TOGETHER)):
@@ -353,17 +357,14 @@ def outcomes(
         if len({*batch}) < len(batch) or not found.keys().isdisjoint(batch):
             raise BadProof("an input twice")
         for input, ended in run.outcomes(batch).items():
-            found[input] = {
-                numbers.setdefault(output, len(numbers)): tuple(own)
-                for output, own in ended.items()
-            }
-    spend(8 * len(numbers) * len(found))
+            found[input] = {number: tuple(own) for number, own in ended.items()}
+    spend(8 * len(run.numbers) * len(found))
     places: dict[Scalars, int] = {}
     rows = {
-        input: [places.setdefault(own.get(k, ()), len(places)) for k in range(len(numbers))]
+        input: [places.setdefault(own.get(k, ()), len(places)) for k in range(len(run.numbers))]
         for input, own in found.items()
     }
-    return graph, tuple(numbers), list(places), rows
+    return graph, tuple(run.numbers), list(places), rows
 
 
 def held(state: State) -> set[Atom]:

@@ -29,8 +29,7 @@ from dipapprox.kernel.laws import FAMILIES, IntegerFamily, Law, cost_of
 MOST_BITS = 1000  # of what is aimed at
 
 
-@dataclass(frozen=True, slots=True)
-class Accuracy:
+class Accuracy(NamedTuple):
     """What one evaluation asks for."""
 
     bits: int  # laws are followed to where about 2^-bits of their mass is left
@@ -155,8 +154,7 @@ falls, and how likely it goes as far. Then the same at the right end."""
 NOTHING = Tail(ZERO, ZERO)  # of a function that is 0 there
 
 
-@dataclass(frozen=True, slots=True)
-class Sampled:
+class Sampled(NamedTuple):
     """A function on a grid: what is known of it on each cell, a ball or a polynomial; beyond."""
 
     cells: list[Any]

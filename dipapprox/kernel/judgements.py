@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.machine import Input, Inputs, Machine, Output, Tree
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from dipapprox.kernel.mechanisms import Mechanism
 
 
-@dataclass(frozen=True, slots=True)
-class Distributions:
+class Distributions(NamedTuple):
     """For some inputs, bounds of the probability of every output; outputs left out have 0.
 
     `bounds` are for each input the lower and the upper ones, in the order of `outputs`.
@@ -32,8 +31,7 @@ class Distributions:
     bounds: Mapping[Input, tuple[Sequence[int], Sequence[int]]]
 
 
-@dataclass(frozen=True, slots=True)
-class ExactDistributions:
+class ExactDistributions(NamedTuple):
     """For some inputs, the probability of every output as a function of eps; others have 0.
 
     `values` are for each input the places in `forms`, in the order of `outputs`.
@@ -73,8 +71,7 @@ class Violated:
     outputs: tuple[Output, ...] | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Budgets:
+class Budgets(NamedTuple):
     """Which B serve: the machine is (B eps, 0)-differentially private at every eps > 0, or one."""
 
     budget: Fraction | None  # one that does; None: none is known
@@ -85,16 +82,14 @@ class Budgets:
     eps: Fraction | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Of:
+class Of(NamedTuple):
     """What holds of the machine of a run, or of the machine that a part is."""
 
     machine: Machine
     judgement: Judgement
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """Something that is run for two data sets which differ so."""
 
     what: Machine | Mechanism
@@ -106,8 +101,7 @@ class Change:
     sample: tuple[Fraction, bool] | None
 
 
-@dataclass(frozen=True, slots=True)
-class LossesOf:
+class LossesOf(NamedTuple):
     """Losses on one side of what so many changes reveal.
 
     From above that is all that they may reveal, chosen by what came before; from below it is what

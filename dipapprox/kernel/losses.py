@@ -34,10 +34,9 @@ H_(t+1)(x) is at least the sum of p H_t(x q/p) >= m a - x n e^-l b, each set wit
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from flint import arb, ctx, fmpz
 
@@ -53,8 +52,7 @@ Sets = Sequence[tuple[arb, arb]]
 LARGEST = 1 << 256  # denominator of a grid
 
 
-@dataclass(frozen=True, slots=True)
-class Losses:
+class Losses(NamedTuple):
     """masses[k] * 2^-places at the loss (start + k) step + offset, infinite * 2^-places beyond."""
 
     step: Fraction  # > 0
@@ -224,8 +222,7 @@ def standing(
     return Losses(step, offset, first, tuple(masses), assured, places, tuple(others))
 
 
-@dataclass(frozen=True, slots=True)
-class Adaptive:
+class Adaptive(NamedTuple):
     """H_t at most values[k] * 2^-places at ln a = j step, j = k - reach; values are odd in number.
 
     From below there are lines: H_t(x) >= (values[k] - others[k] x e^(-j step)) * 2^-places.
@@ -280,9 +277,9 @@ class Adaptive:
                 own = [min(-(-each - beyond >> self.places), whole) for each in sums]
             found = list(map(max, own, found or own))
         if self.others is None:
-            return replace(self, values=tuple(found))
+            return self._replace(values=tuple(found))
         _, firsts, seconds = zip(*found, strict=True)
-        return replace(self, values=firsts, others=seconds)
+        return self._replace(values=firsts, others=seconds)
 
     def _lines(self, losses: Losses, values: Sequence[int], wide: int) -> list[tuple[int, ...]]:
         """For every place (a - c, a, c), a line of the sum: of each mass the better of two lines.

@@ -30,7 +30,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 from dipapprox.kernel.errors import BadProof, Refused, spend
 from dipapprox.kernel.laws import FAMILIES
@@ -72,8 +72,7 @@ Domain = tuple[Value, ...] | Range
 NORMS = ("linf", "l1", "l0", "increasing", "decreasing")
 
 
-@dataclass(frozen=True, slots=True)
-class Adjacency:
+class Adjacency(NamedTuple):
     """Which ordered pairs of different inputs are adjacent."""
 
     norm: str  # one of `NORMS`, "all", or "pairs"
@@ -220,8 +219,7 @@ Tree = Any  # a tuple (word, part, …), or a value
 Block = tuple[Tree, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(NamedTuple):
     """A program, as far as its claims are concerned; inputs have the order of their cells."""
 
     inputs: tuple[tuple[str, Domain], ...]

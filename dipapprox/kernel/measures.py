@@ -28,11 +28,11 @@ A sample that nobody will look at again is integrated out: `forget`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from math import ceil, floor, gcd, lcm
 from operator import itemgetter
+from typing import NamedTuple
 
 from dipapprox.kernel.errors import Refused, spend
 from dipapprox.kernel.forms import HOLDS, Atom, Form
@@ -42,16 +42,14 @@ Terms = tuple[tuple[Atom, int], ...]  # a form without its constant: primitive i
 Inequality = tuple[Terms, Fraction]  # such a form, and what it is at most
 
 
-@dataclass(frozen=True, slots=True)
-class Component:
+class Component(NamedTuple):
     """Samples that inequalities connect."""
 
     functions: tuple[tuple[Atom, Node], ...]  # (sample, its function), ascending
     bounds: tuple[Inequality, ...] = ()  # of forms of two samples or more, each once, ascending
 
 
-@dataclass(frozen=True, slots=True)
-class Measure:
+class Measure(NamedTuple):
     """scalar * product of components, which have no samples in common."""
 
     scalar: Node

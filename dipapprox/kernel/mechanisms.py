@@ -36,12 +36,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
 from math import comb
-from typing import Any
+from typing import Any, NamedTuple
 
 from flint import arb
 
@@ -58,8 +57,7 @@ Statement = tuple[str, tuple[Any, ...], int]
 """The name and the values of a statement about divergences, and how often it is run."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(NamedTuple):
     """What is known of a pair (P, Q)."""
 
     most: Callable[[Fraction], arb]  # returns a ball whose upper end is at least H(e^loss)
@@ -320,8 +318,7 @@ FIELDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Mechanism:
+class Mechanism(NamedTuple):
     """A mechanism as above: the values of its fields; of rdp, the pairs."""
 
     name: str
@@ -347,7 +344,7 @@ class Mechanism:
                 sure, odds = to_ball(delta), to_ball(eps).exp()
                 likely, other = (1 - sure) * odds / (1 + odds), (1 - sure) / (1 + odds)
                 own = finite([(sure, ZERO), (ZERO, sure), (likely, other), (other, likely)])
-                return replace(own, most=of_deltas({eps: sure}).most)
+                return own._replace(most=of_deltas({eps: sure}).most)
             case family, [distance, size] if family in FAMILIES and distance > 0 and size > 0:
                 if isinstance(FAMILIES[family], IntegerFamily) and distance.denominator > 1:
                     raise BadProof("a sensitivity of integers is none")

@@ -289,6 +289,6 @@ def is_moved(machine: Machine) -> bool:
             return False
         found.append((name, Range(min(numbers), max(numbers))))
     try:
-        return Motion(replace(machine, inputs=tuple(found))).is_translated
+        return Motion(machine._replace(inputs=tuple(found))).is_translated
     except NotProved:
         return False

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 from dipapprox.kernel.errors import BadProof, Refused, Refuted, spend
 from dipapprox.kernel.judgements import Change
@@ -45,8 +45,7 @@ Values = Sequence[Value] | Mapping[int, Value]
 Changes = Mapping[tuple[Machine, Inputs], Change]
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """A part, its cells renamed in the order in which they are mentioned."""
 
     machine: Machine

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import NamedTuple
 
 from dipapprox.kernel.errors import Refuted, spend
 from dipapprox.kernel.exponentials import Ratio
@@ -108,8 +109,7 @@ def between(form: Form, changes: Changes) -> tuple[Number, Number]:
     return low, high
 
 
-@dataclass(frozen=True, slots=True)
-class Beside:
+class Beside(NamedTuple):
     """Paths of two runs, beside each other."""
 
     paths: tuple[Path, Path]  # of the first run, and of the second

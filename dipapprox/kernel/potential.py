@@ -65,11 +65,11 @@ is made sure once that shifts meet the guards of all of them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache, cached_property
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 from dipapprox.kernel.errors import BadProof, Refused, Refuted, spend
 from dipapprox.kernel.forms import Form, Stored, has_integers, only, over
@@ -99,8 +99,7 @@ Ends = Mapping[Cells, Mapping[Last, tuple[Number, ...]]]
 MOST_PAIRS = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class Quiet:
+class Quiet(NamedTuple):
     """A quiet pair: the cells of the first run, and of the second one; shifts of what both hold."""
 
     cells: tuple[Cells, Cells]
@@ -206,8 +205,7 @@ Allowance = tuple[Number, list[Form]]  # what the rest may cost; shifts of what 
 Moving = Mapping[str, int | Form]  # by cell the atom that it moves with, or several
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A node: what is known of cells, and allowances with their shifts.
 
     Facts are forms over the held cells, by number.

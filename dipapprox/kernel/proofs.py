@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from importlib import import_module
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 from dipapprox.kernel.balls import lower_at, precision, to_ball, upper_at
 from dipapprox.kernel.errors import BadProof, Refused, Refuted, spend
@@ -38,8 +37,7 @@ def named(name: str) -> Any:
     return getattr(import_module(f"dipapprox.kernel.{module}"), function)
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(NamedTuple):
     """What steps are about: a machine, and the ordered pairs that are meant; None: all adjacent."""
 
     machine: Machine

@@ -12,10 +12,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
-from typing import Any
+from typing import Any, NamedTuple
 
 from dipapprox.kernel.errors import Refused, spend
 from dipapprox.kernel.forms import Atom, Form, only, size_of
@@ -34,8 +33,7 @@ MOST_TIMES = 1_000
 """A sum of so many equal measures stays one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Published:
+class Published(NamedTuple):
     """scalar * product of functions, one for each z_i; `shares` are those of each, in order."""
 
     shares: tuple[Form, ...]

@@ -46,12 +46,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise, product
 from math import lcm
-from typing import Any
+from typing import Any, NamedTuple
 
 from dipapprox.kernel.errors import BadProof, Refused, Refuted, spend
 from dipapprox.kernel.forms import NOTHING, Form, Stored, has_integers, only, over, total
@@ -158,8 +157,7 @@ Inputs = Mapping[str, Sequence[Form]]  # what is read, by name: those that are n
 STEPS = -1  # an atom: the number of steps on the ray
 
 
-@dataclass(frozen=True, slots=True)
-class Flat:
+class Flat(NamedTuple):
     """Turns of a run, as forms over the noise of their samples, `STEPS`, and what is `held`."""
 
     samples: list[Sample]  # atom k is the noise of the k-th
@@ -340,8 +338,7 @@ def require_guard(form: Form, strict: bool, integers: bool) -> None:
         raise Refuted("a guard does not hold")
 
 
-@dataclass(frozen=True, slots=True)
-class Summed:
+class Summed(NamedTuple):
     """A sum of multiples of guards, of some turns and of those after them."""
 
     cells: Mapping[str, Number]  # the coefficients, not 0, of what cells held before the turns
@@ -351,8 +348,7 @@ class Summed:
     strict: bool = False  # whether the sum is > 0, up to a set of probability 0
 
 
-@dataclass(frozen=True, slots=True)
-class Alike:
+class Alike(NamedTuple):
     """Runs that publish the same: `said`, in which None stands for a name."""
 
     alike: Sequence[Sequence[Path]]

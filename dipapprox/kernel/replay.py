@@ -113,7 +113,7 @@ def least_budget(about: object, step: Step, serves: Budgets, fails: Budgets) -> 
         raise BadProof("it is not that one budget serves, and none below another one")
     if serves.eps not in (None, fails.eps):
         raise BadProof("budgets at different eps")
-    return replace(fails, budget=serves.budget, eps=serves.eps)
+    return fails._replace(budget=serves.budget, eps=serves.eps)
 
 
 Claim = Private | Violated | Budgets

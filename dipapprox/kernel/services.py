@@ -16,9 +16,10 @@ nothing. The first call brings data, unseen. Two runs are adjacent if one has on
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import chain
+from typing import NamedTuple
 
 from dipapprox.kernel.errors import BadProof, NotProved, Refused, spend
 from dipapprox.kernel.exact import exact_values
@@ -49,8 +50,7 @@ NOTHING = ""  # what a cell shows that is not assigned; no value has this name
 Condition = tuple[str, Value]  # a relation, and what something is compared with
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """One kind of call; its arguments have finite domains."""
 
     name: str
@@ -59,8 +59,7 @@ class Call:
     body: Block
 
 
-@dataclass(frozen=True, slots=True)
-class Service:
+class Service(NamedTuple):
     """Such a machine; `inserts` if one of two adjacent runs has one call more."""
 
     cells: tuple[tuple[str, Value], ...]

@@ -52,11 +52,10 @@ ln(r / l)^2 <= (r - l)^2 / (l r).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations, pairwise, product
 from math import floor, prod
-from typing import Any
+from typing import Any, NamedTuple
 
 from dipapprox.kernel.errors import BadProof, Refused, Refuted, spend
 from dipapprox.kernel.evaluate import enclosed
@@ -114,8 +113,7 @@ def clipped(zone: Zone, side: str, at: Fraction, sign: int) -> Zone:
     return tuple(sorted({*found, min(line), max(line)} if line else found))
 
 
-@dataclass(frozen=True, slots=True)
-class Sets:
+class Sets(NamedTuple):
     """A set of pairs: the zones of all inputs; what l1 allows all changes together, if not None."""
 
     zones: tuple[Zone, ...]
@@ -143,7 +141,7 @@ class Sets:
             changes = [extent(each, "change") for each in zones]
             if sum([max(low, -high, Fraction(0)) for low, high in changes]) > self.radius:
                 return None
-        return replace(self, zones=zones)
+        return self._replace(zones=zones)
 
     def vertices(self) -> Iterator[Inputs]:
         """Yield the vertices of all zones together."""

@@ -18,9 +18,9 @@ known: where a function of one sign touches 0 between the ends, it has to be at 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import NamedTuple
 
 from flint import arb
 
@@ -36,8 +36,7 @@ MOST_DEPTH = 60
 MOST_RISES = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Epsilons:
+class Epsilons(NamedTuple):
     """All eps > 0 with lower <= eps <= upper; None is no bound."""
 
     lower: Fraction

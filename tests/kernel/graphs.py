@@ -1,7 +1,6 @@
 """What tests of evaluators share: graphs, and what to compare with."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from fractions import Fraction
 
 from flint import arb
@@ -20,7 +19,7 @@ FINE = accuracy(60)
 
 COARSE = (
     # Exact but for what is beyond the grid.
-    replace(FINE, bits=1),
+    FINE._replace(bits=1),
     *(
         Accuracy(
             bits, terms, (Fraction(smooth), Fraction(growth)), (Fraction(kinked), Fraction(growth))

@@ -52,8 +52,9 @@ def machine(body: list[Any], outputs: dict[str, list[Any]]) -> Any:
 
 
 def _outcomes(of: Any, eps: Fraction) -> tuple[Graph, dict[Output, list[int]]]:
-    graph = Graph()
-    return graph, Run(of, Signs.at(eps), graph).outcomes([()])[()]
+    run = Run(of, Signs.at(eps), graph := Graph())
+    found, outputs = run.outcomes([()])[()], [*run.numbers]
+    return graph, {outputs[number]: own for number, own in found.items()}
 
 
 def enclosed(of: Any, eps: Fraction = ONE, bits: int = 40) -> dict[Output, tuple[float, float]]:

@@ -7,7 +7,6 @@ rational numbers and with exponentials as floats.
 import random
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from fractions import Fraction
 from itertools import accumulate
 from math import ceil, exp, floor
@@ -53,7 +52,7 @@ def test_products_are_rounded_by_less_than_a_unit(above, places) -> None:
     source, side = random.Random(places), ceil if above else floor
     for _ in range(100):
         one, other = (
-            replace(losses(source, above, places), offset=Fraction(source.randint(-3, 3), 7))
+            losses(source, above, places)._replace(offset=Fraction(source.randint(-3, 3), 7))
             for _ in range(2)
         )
         found, unit = one.composed(other, (0, 0)), 2**one.places
@@ -96,7 +95,7 @@ def test_as_much_is_cut_off_as_may_be(above) -> None:
 def test_delta_of_losses_is_rounded_by_a_unit(above) -> None:
     source, sign = random.Random(4), 1 if above else -1
     for _ in range(100):
-        given = replace(losses(source, above, 6), offset=Fraction(source.randint(-3, 3), 7))
+        given = losses(source, above, 6)._replace(offset=Fraction(source.randint(-3, 3), 7))
         size = len(given.masses)
         places = [(given.start + k) * STEP + given.offset for k in range(-1, size + 2)]
         looked_at = sorted({Fraction(source.randint(0, 12), 7), *places})
@@ -152,9 +151,9 @@ def test_what_is_chosen_is_on_one_grid_and_one_side(side) -> None:
     own = losses(source, side, 6)
     assert given.before([own])
     # What is next to a place that is far away is looked at, too.
-    assert given.before([replace(own, start=-20, masses=(1,), others=None if side else (2,))])
-    others = [losses(source, not side, 6), losses(source, side, 5), replace(own, step=1 + STEP)]
-    for other in (*others, replace(own, offset=STEP)):
+    assert given.before([own._replace(start=-20, masses=(1,), others=None if side else (2,))])
+    others = [losses(source, not side, 6), losses(source, side, 5), own._replace(step=1 + STEP)]
+    for other in (*others, own._replace(offset=STEP)):
         refuses(BadProof, None, given.before, [own, other])
         with pytest.raises(BadProof) if other.offset == 0 else nullcontext():
             own.composed(other, (0, 0))
@@ -192,7 +191,7 @@ def test_products_of_masses_are_not_too_long() -> None:
         Grid({"step": 1, "offset": 0, "places": 900, "knots": [[0, 0, 1]]}), 1, True
     )
     assert start.before([few]).values
-    refuses(Refused, "more masses", start.before, [replace(few, masses=(1,) * 10**6)])
+    refuses(Refused, "more masses", start.before, [few._replace(masses=(1,) * 10**6)])
 
 
 def h(given: Adaptive, k: int) -> tuple[float, float]:
@@ -232,7 +231,7 @@ def test_h_from_below_is_below_by_few_units(places) -> None:
             each, unlikely = losses(source, False, places), source.randint(0, unit)
             if source.random() < 0.5:
                 # Nothing is rounded down.
-                each = replace(each, masses=(unit,), others=(unlikely,), infinite=0)
+                each = each._replace(masses=(unit,), others=(unlikely,), infinite=0)
             before, given, reach = given, given.before([each]), len(given.values) // 2
             lines = [(*h(before, j), j) for j in range(-reach - 8, reach + 9)]
 

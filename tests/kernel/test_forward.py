@@ -197,9 +197,9 @@ def outcomes(of: Any, batches: list[list[Any]]) -> dict[Any, dict[Any, Ratio]]:
     for batch in batches:
         found.update(run.outcomes(batch))
     scalars = {scalar for own in found.values() for each in own.values() for scalar in each}
-    values = exact_values(graph, scalars, signs)
+    values, outputs = exact_values(graph, scalars, signs), [*run.numbers]
     return {
-        input: {output: total(values[k] for k in each) for output, each in own.items()}
+        input: {outputs[n]: total(values[k] for k in each) for n, each in own.items()}
         for input, own in found.items()
     }
 

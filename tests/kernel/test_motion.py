@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Mapping
-from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, islice, pairwise, product
 from math import inf
@@ -476,5 +475,5 @@ def test_what_is_followed_and_how_far_it_moves() -> None:
 
     Noise that is compared twice, or before, is not free; what is compared differently is beside it.
     """
-    asked = {"single_inputs": single_inputs, "Adjacency": Adjacency, "replace": replace}
+    asked = {"single_inputs": single_inputs, "Adjacency": Adjacency}
     check_answers("kernel_motion", judged(globals() | asked))

@@ -3,7 +3,6 @@
 import random
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
 from fractions import Fraction
 from math import exp, pi
 from typing import Any
@@ -207,7 +206,7 @@ def test_sums_on_many_panels_are_refused() -> None:
     (ends,) = enclosed(graph, [graph.total(cut)], ONE, accuracy(20))
     with precision(100):
         assert holds(ends, 1 - 2 * normal(-1 / arb(2).sqrt()), 2.0**-18)
-    narrow = replace(accuracy(20), smooth=(ONE / 50, Fraction(0)))
+    narrow = accuracy(20)._replace(smooth=(ONE / 50, Fraction(0)))
     with pytest.raises(Refused, match="more work"), budget():
         evaluate(graph, [graph.total(cut)], ONE, narrow)
 
@@ -483,7 +482,7 @@ def products(family: str, count: int, eps: Any = 1, power: int = 0, **limits: in
     graph = Graph()
     one, *others = (graph.density(law(family, k, 1, power)) for k in range(count + 1))
     scalars = [graph.total(graph.times(one, each)) for each in others]
-    return evaluate(graph, scalars, Fraction(eps), replace(FINE, **limits))
+    return evaluate(graph, scalars, Fraction(eps), FINE._replace(**limits))
 
 
 def running(family: str, *sides: bool) -> Any:

@@ -1,6 +1,5 @@
 """Prices of functions, and signs of functions of eps, against values in floats; no false one is."""
 
-from dataclasses import replace
 from fractions import Fraction
 from math import exp as float_exp
 
@@ -132,7 +131,7 @@ def test_what_is_beyond_the_grid_counts_on_either_side(ends) -> None:
     law = graph.density(Law("Gauss", Fraction(0), UNIT, 0))
     parts = (graph.restrict(law, *ends), graph.restrict(law, UNIT, UNIT), graph.one, graph.one)
     excess = graph.add("excess", parts, UNIT, True)
-    bounds = evaluate(graph, [excess], UNIT, replace(FINE, bits=1))[excess]
+    bounds = evaluate(graph, [excess], UNIT, FINE._replace(bits=1))[excess]
     assert lower(bounds) < 0.48 < 0.5 < upper(bounds)
 
 
@@ -167,7 +166,7 @@ def test_what_is_beyond_the_grid_counts_in_units_of_the_mass() -> None:
     inside = graph.restrict(other, -UNIT, UNIT)
     parts = (*halves, inside, inside, graph.one, graph.one)
     excess = graph.add("excess", parts, Fraction(10**6), True)
-    assert upper(evaluate(graph, [excess], UNIT, replace(FINE, bits=1))[excess]) > 0.1586 * (
+    assert upper(evaluate(graph, [excess], UNIT, FINE._replace(bits=1))[excess]) > 0.1586 * (
         1 - float_exp(-1)
     )
 

@@ -146,7 +146,9 @@ def compared(relation: str, left: Json, right: Json) -> list[Any]:
         DONE,
         ["if", [relation, left, right], [["set", OUT, 1]], []],
     ]
-    return list(Run(read_machine(finite(body)), Signs.at(ONE), Graph()).outcomes([()])[()])
+    run = Run(read_machine(finite(body)), Signs.at(ONE), Graph())
+    assert run.outcomes([()])
+    return [*run.numbers]
 
 
 # --- Proofs of numbers with one thing wrong -------------------------------------------------------

@@ -2,7 +2,6 @@
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 from math import erfc, exp, sqrt
 from typing import Any
@@ -301,7 +300,7 @@ def test_what_has_no_sets_of_pairs_is_refused(monkeypatch) -> None:
         patch.setattr(sets, "MOST_PARTS", 0)
         with pytest.raises(Refused, match="more than 0 sets"):
             every_real_pair(Proof(of, None), {**step, "delta": "1/10"})
-    endless = replace(of, inputs=(("q", Range(None, None)),), adjacency=Adjacency("linf", 1))
+    endless = of._replace(inputs=(("q", Range(None, None)),), adjacency=Adjacency("linf", 1))
     refuses(Refused, "without ends", every_real_pair, Proof(endless, None), step)
     refuses(BadProof, "listed pairs", every_real_pair, Proof(of, (((0,), (1,)),)), step)
     body = [["draw", ["cell", "y"], "Gauss", ["cell", "q"], [1, 0]]]

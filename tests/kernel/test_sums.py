@@ -3,7 +3,6 @@
 import math
 import random
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, product
 from math import exp
@@ -424,7 +423,7 @@ def violated(stated: Json, of: ExactDistributions) -> Any:
 
 def at_half(body: Json, stated: Json, *known: ExactDistributions, pairs: Any = None) -> Any:
     """The pair of a violation at 1/2, which is one of a claim about 1/4 to 3/4 if all are meant."""
-    about = Proof(replace(ABOUT.machine, body=read_block(body)), pairs)
+    about = Proof(ABOUT.machine._replace(body=read_block(body)), pairs)
     low = Fraction(0) if stated == ZERO else HALF
     found = Violated(HALF, low, low / 5, ((0,), (1,)), ((0,),))
     step = {"eps": {"from": "1/4", "to": "3/4"}, **stated}
