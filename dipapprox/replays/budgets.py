@@ -28,7 +28,8 @@ from dipapprox.language.dipa import parse_dipa
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import DIPA, DPG, parse_program
 from dipapprox.language.services import Service, elaborate_service
-from dipapprox.proof_steps import automata, rounds, services
+from dipapprox.proof_steps import automata, services
+from dipapprox.proof_steps.machines import rounds_json
 
 
 def differences(content: Mapping[str, Any], parameters: Mapping[str, Fraction]) -> list[str]:
@@ -79,7 +80,7 @@ def meant(
         return automaton, chain([first], machines), _scope(first)
     parsed = parse_program(text, language, name)
     subject = elaborate(parsed, parameters, name, for_all=parameter)
-    machine = rounds.rounds_json(subject)
+    machine = rounds_json(subject)
     return subject, [machine], _scope(machine)
 
 
