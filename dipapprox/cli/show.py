@@ -27,7 +27,7 @@ from dipapprox.language.load import DIP, Source, read_source
 from dipapprox.language.printer import print_program
 from dipapprox.language.services import elaborate_service, is_service
 from dipapprox.language.unrolling import read_calls, unroll
-from dipapprox.proof_steps import liveness, machines, rounds, services
+from dipapprox.proof_steps import liveness, machines, services
 from dipapprox.proof_steps.machines import read_by
 from dipapprox.questions import kinds
 from dipapprox.replays.words import tree_text, value_text
@@ -63,7 +63,7 @@ def _machine(source: Source) -> dict[str, machines.Json]:
     program = elaborate(source.program, source.parameters, source.name, irrational=True)
     if program.rounds is None:
         return liveness.machine_json(program)
-    machine = rounds.rounds_json(program)
+    machine = machines.rounds_json(program)
     read_by(read_rounds, machine)
     return machine
 

@@ -11,8 +11,7 @@ from dipapprox.errors import NoCertificate
 from dipapprox.graphs import strong_components
 from dipapprox.language import core
 from dipapprox.language.dipa import AutomatonNoise
-from dipapprox.proof_steps.machines import Json, number_json
-from dipapprox.proof_steps.rounds import rounds_json
+from dipapprox.proof_steps.machines import Json, number_json, rounds_json
 
 STATE = "state"
 """The cell that holds the number of an automaton's state; what it stores is in other cells."""

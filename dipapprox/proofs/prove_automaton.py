@@ -37,9 +37,8 @@ from dipapprox.numerics.intervals import logarithm
 from dipapprox.privacy.run import Options
 from dipapprox.privacy.subjects import open_method
 from dipapprox.proof_steps.budgets import BudgetBounds, replayed
-from dipapprox.proof_steps.machines import read_by
+from dipapprox.proof_steps.machines import read_by, rounds_json
 from dipapprox.proof_steps.potentials import PotentialSearch
-from dipapprox.proof_steps.rounds import rounds_json
 from dipapprox.proof_steps.serving import MOST_ENTRIES
 from dipapprox.proofs.endless_proof import (
     AutomatonProof,

@@ -37,7 +37,7 @@ from dipapprox.numerics.nested.engine import enclose_plan
 from dipapprox.privacy.description import Description, ProgramText, Table, Tone
 from dipapprox.privacy.page import WrittenCertificate, page
 from dipapprox.proof_steps.liveness import machine_json
-from dipapprox.proof_steps.rounds import rounds_json
+from dipapprox.proof_steps.machines import rounds_json
 from dipapprox.questions import kinds
 from dipapprox.questions.verify import Verify
 from dipapprox.semantics.execution import execute
