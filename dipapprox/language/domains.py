@@ -7,13 +7,13 @@ How domains are written, and wider ones than a program declares: --widen -5..5,
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from itertools import islice
 from math import isfinite
 from numbers import Integral
-from typing import Any, NoReturn
+from typing import Any
 
 from dipapprox.data_classes import Record, field
 from dipapprox.digits import read_decimal
@@ -53,21 +53,11 @@ class AllReals(tuple[Value, ...]):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.bounds or ''})"
 
-    def _refuse(self, *_: Any) -> NoReturn:
+    def _refuse(self, *_: Any) -> Any:
         hint = "'dipapprox prove' answers for all real inputs"
         raise UserError("an input may be any real number, but this needs a finite domain", hint)
 
-    def __len__(self) -> int:
-        self._refuse()
-
-    def __iter__(self) -> Iterator[Value]:
-        self._refuse()
-
-    def __contains__(self, value: object) -> bool:
-        self._refuse()
-
-    def __getitem__(self, key: Any) -> Any:
-        self._refuse()
+    __len__ = __iter__ = __contains__ = __getitem__ = _refuse
 
 
 class AllIntegers(AllReals):

@@ -16,9 +16,10 @@ are never printed, and are evaluated in four ways; messages stop at the first fa
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from fractions import Fraction
+from operator import add, mul, sub
 from typing import assert_never
 
 from dipapprox.data_classes import Record
@@ -123,21 +124,20 @@ def rational_value(formula: Formula, values: Mapping[str, Fraction]) -> Fraction
 
 
 def _combined(first: Fraction, operator: Operator, second: Fraction) -> Fraction | None:
-    match operator:
-        case Operator.ADD:
-            return first + second
-        case Operator.SUBTRACT:
-            return first - second
-        case Operator.MULTIPLY:
-            return first * second
-        case Operator.DIVIDE:
-            return first / second if second else None
-        case Operator.POWER:
-            size = first.numerator.bit_length() + first.denominator.bit_length()
-            small = second.denominator == 1 and size * abs(second) <= _MOST_BITS
-            return first ** int(second) if small and (first or second >= 0) else None
-        case _:
-            assert_never(operator)
+    if operator is Operator.DIVIDE:
+        return first / second if second else None
+    if operator is not Operator.POWER:
+        return _LINEAR[operator](first, second)
+    size = first.numerator.bit_length() + first.denominator.bit_length()
+    small = second.denominator == 1 and size * abs(second) <= _MOST_BITS
+    return first ** int(second) if small and (first or second >= 0) else None
+
+
+_LINEAR: dict[Operator, Callable[[Fraction, Fraction], Fraction]] = {
+    Operator.ADD: add,
+    Operator.SUBTRACT: sub,
+    Operator.MULTIPLY: mul,
+}
 
 
 def _written_out(formula: Formula) -> Fraction:

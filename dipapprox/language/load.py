@@ -14,10 +14,16 @@ from pathlib import Path
 
 from dipapprox.bundled import BUNDLED, bundled_programs, shown_name
 from dipapprox.data_classes import Record
-from dipapprox.digits import read_decimal
-from dipapprox.errors import UserError, did_you_mean, shorten
+from dipapprox.errors import UserError, did_you_mean
 from dipapprox.language import ast, core, dip, mechanism
-from dipapprox.language.domains import AS_DECLARED, AllIntegers, AllReals, FiniteRounds, Widening
+from dipapprox.language.domains import (
+    AS_DECLARED,
+    AllIntegers,
+    AllReals,
+    FiniteRounds,
+    Widening,
+    parse_rational,
+)
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse
 from dipapprox.language.symbols import DELTA, needs_delta
@@ -248,13 +254,14 @@ def read_toml(path: Path) -> dict[str, object]:
     """Read a TOML file with exact numbers: 0.1 is 1/10."""
     text = read_text(path, _LARGEST)
     try:
-        return tomllib.loads(text, parse_float=_exact)
+        what = f"{path}: a value"
+        return tomllib.loads(
+            text, parse_float=lambda word: parse_rational(word.replace("_", ""), what)
+        )
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"{path}: not TOML: {error}") from None
     except RecursionError:
         raise UserError(f"{path}: not TOML: nested too deeply") from None
-    except ValueError as error:  # from parse_float
-        raise UserError(f"{path}: {error}") from None
 
 
 def check_known(table: Mapping[str, object], allowed: Collection[str], where: str) -> None:
@@ -263,14 +270,3 @@ def check_known(table: Mapping[str, object], allowed: Collection[str], where: st
         if key not in allowed:
             hint = did_you_mean(key, list(allowed), f"known keys: {', '.join(allowed)}")
             raise UserError(f"{where}: unknown key '{key}'", hint)
-
-
-def _exact(text: str) -> Fraction:
-    digits = text.replace("_", "").removeprefix("+")
-    negative = digits.startswith("-")
-    if not digits.removeprefix("-")[:1].isdigit():
-        raise ValueError(f"{text} is no number")  # nan, inf
-    value = read_decimal(digits.removeprefix("-"))
-    if value is None:
-        raise ValueError(f"{shorten(text)} is too long or too extreme")
-    return -value if negative else value

@@ -17,7 +17,7 @@ from math import prod
 from operator import xor
 from random import getrandbits
 
-from dipapprox.data_classes import Record, field
+from dipapprox.data_classes import Record, field, replace
 from dipapprox.errors import BrokenInvariant
 from dipapprox.language import core
 from dipapprox.language.cells import Liveness, Use
@@ -120,18 +120,7 @@ class State(Record, frozen=False, eq=False):
 
     def copy(self, share: int = 0) -> State:
         """Return a copy that may be changed independently; without a share it only tries things."""
-        return State(
-            self.store.fork(),
-            self.outputs.fork(),
-            self.knowledge,
-            self.cone,
-            self.settled,
-            self.path,
-            self.trail,
-            self.outcomes,
-            self.fingerprint,
-            share,
-        )
+        return replace(self, store=self.store.fork(), outputs=self.outputs.fork(), share=share)
 
     def take_values(self, other: State) -> None:
         self.store, self.outputs = other.store.fork(), other.outputs.fork()

@@ -188,11 +188,8 @@ class RepeatedTurns:
                 for place, changes in results[:-1]:
                     share = getrandbits(SHARE_BITS)
                     state.share ^= share
-                    outputs = state.outputs.fork()
-                    trail = state.trail
-                    part = State(store, outputs, state.knowledge, None, None, paths[place], trail)
-                    part.outcomes, part.fingerprint = state.outcomes, state.fingerprint
-                    part.share = share
+                    part = state.copy(share)
+                    part.store, part.cone, part.settled, part.path = store, None, None, paths[place]
                     run.ended.append(part)
                     for array, name, value in changes:
                         part.set_output(name if array is None else array + index, value)

@@ -33,7 +33,7 @@ from dipapprox.language.functions.machine import (
     python_own,
     rule,
 )
-from dipapprox.language.functions.natives import Following, lending
+from dipapprox.language.functions.natives import lending, stream_of
 from dipapprox.language.functions.objects import function_of, several
 from dipapprox.language.functions.operators import (
     MOST_BITS,
@@ -376,7 +376,7 @@ def _comprehended(machine: Machine, node: Any, scope: NameScope, element: ast.ex
         body = [ast.For(each.target, each.iter, body, [])]
     inner = NameScope(local, scope, kind="comprehension")
     values = turns(machine, body[0], first, inner, _yielded)
-    return Stream(Following(machine, values, False), machine.age)
+    return stream_of(machine, values)
 
 
 def _stream_of(machine: Machine, node: Any, scope: NameScope) -> Stream:
@@ -415,8 +415,8 @@ RULES.update(
         ),
         ast.Lambda: lambda machine, node, scope: function_of(machine, node, "<lambda>", scope),
         ast.GeneratorExp: _stream_of,
-        ast.Module: lambda machine, node, scope: Stream(
-            Following(machine, _yielded(machine, node.body, scope), True), machine.age
+        ast.Module: lambda machine, node, scope: stream_of(
+            machine, _yielded(machine, node.body, scope), inside=True
         ),
         ast.ListComp: lambda machine, node, scope: listed(
             machine, _stream_of(machine, node, scope)

@@ -70,40 +70,27 @@ def perform(machine: Machine, function: Function, given: BoundArguments) -> Any:
     if not isinstance(found, Iterator):
         return found
     machine.endless = machine.endless or function.name in ("itertools.count", "itertools.cycle")
-    return Stream(_Guarded(machine, found), machine.age)
+    return stream_of(machine, found, native=True)
 
 
-class _Guarded(Iterator[Any]):
-    """Values of an iterator of Python's own, which after an exception goes on as Python's do; what
-    Python raises meanwhile is the function's."""
-
-    def __init__(self, machine: Machine, values: Iterator[Any]) -> None:
-        self.machine, self.values, self.running = machine, values, False
-
-    def __next__(self) -> Any:
-        if self.running:
-            raise self.machine.refusal("an iterator of Python's own asks itself for a value")
-        self.running = True
-        try:
-            return next(self.values)
-        except ValueError as error:
-            raise self.machine.raised(error) from None
-        finally:
-            self.running = False
-
-
-class Following(Iterator[Any]):
+class _Following(Iterator[Any]):
     """What a body yields: it goes on when it is asked, `inside` a call, and ends with what leaves
-    it. It is `lent` while another waits that yields from it: Python closes it if that is lost."""
+    it. It is `lent` while another waits that yields from it: Python closes it if that is lost.
 
-    def __init__(self, machine: Machine, values: Iterator[Any], inside: bool) -> None:
-        self.machine, self.values, self.inside = machine, values, inside
+    Or what a `native` iterator does, Python's own, which goes on after an exception; what Python
+    raises meanwhile is the function's.
+    """
+
+    def __init__(self, machine: Machine, values: Iterator[Any], inside: bool, native: bool) -> None:
+        self.machine, self.values, self.inside, self.native = machine, values, inside, native
         self.running = self.lent = False
 
     def __next__(self) -> Any:
         machine = self.machine
         if self.lent:
             raise machine.refusal("another iterator yields from this one, and may close it")
+        if self.running and self.native:
+            raise machine.refusal("an iterator of Python's own asks itself for a value")
         if self.running:
             raise machine.raised(ValueError("generator already executing"))
         before, depth = machine.node, machine.depth
@@ -116,13 +103,21 @@ class Following(Iterator[Any]):
             raise StopIteration from None
         except Raised as error:
             raise machine.unended(error) from None
+        except ValueError as error:
+            raise machine.raised(error) if self.native else error from None
         finally:
             machine.node, machine.depth, self.running = before, depth, False
 
 
+def stream_of(
+    machine: Machine, values: Iterator[Any], *, inside: bool = False, native: bool = False
+) -> Stream:
+    return Stream(_Following(machine, values, inside, native), machine.age)
+
+
 def lending(values: Iterator[Any]) -> Iterator[Any]:
     """Yield values to another iterator, which yields from them."""
-    if not isinstance(values, Following):
+    if not isinstance(values, _Following) or values.native:
         yield from values
         return
     for value in values:
@@ -290,10 +285,10 @@ def _cells(machine: Machine, value: Any) -> Any:
 @ours
 def _itertools__groupby(machine: Machine, values: Iterator[Any], key: Any) -> Stream:
     def held(found: tuple[Ranked, Iterator[Any]]) -> tuple[Any, Stream]:
-        return found[0].key, Stream(_Guarded(machine, found[1]), machine.age)
+        return found[0].key, stream_of(machine, found[1], native=True)
 
     groups = groupby(values, partial(Ranked, machine, by=key))
-    return Stream(_Guarded(machine, map(held, groups)), machine.age)
+    return stream_of(machine, map(held, groups), native=True)
 
 
 @ours

@@ -28,7 +28,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from dipapprox.data_classes import Record, replace
+from dipapprox.data_classes import Record, field, replace
 from dipapprox.errors import SourceError
 from dipapprox.language import ast
 from dipapprox.language.functions.files import failed
@@ -62,11 +62,12 @@ class BranchSide(Record):
 
 
 class Course(Record, frozen=False):
-    """What happens from some point on: steps, the last one first; the size counts statements."""
+    """What happens from some point on: steps, the last one first; the size counts statements.
+    Courses are equal whatever their ends are."""
 
     steps: list[ast.Statement | BranchSide]
-    end: End
-    size: int
+    end: End = field(compare=False)
+    size: int = field(compare=False)
 
     def begin_with(self, step: ast.Statement | BranchSide) -> None:
         self.steps.append(step)
@@ -275,21 +276,13 @@ def block_of(course: Course, cells: Cells) -> ast.Block:
     return tuple(found)
 
 
-def _skeleton(course: Course) -> list[object]:
-    """Return a course without its ends."""
-    return [
-        (each.condition, _skeleton(each.course)) if isinstance(each, BranchSide) else each
-        for each in course.steps
-    ]
-
-
 Pair = tuple[ast.Expression, ast.Expression]
 
 
 def _differing(yes: Course, no: Course, cells: Cells) -> dict[int, Pair] | None:
     """Return the outputs that are one constant all over one way, and one all over the other; None
     if the courses differ in more, or are nothing but two ends, which need no joining."""
-    if yes.size != no.size or _skeleton(yes) != _skeleton(no):
+    if yes.size != no.size or yes != no:
         return None
     pairs: dict[int, set[Pair]] = defaultdict(set)
     for one, other in zip(_courses(yes), _courses(no), strict=True):

@@ -169,20 +169,12 @@ def _bound_by(node: ast.AST) -> Iterator[str]:
     match node:
         case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
             yield name
-        case ast.Import(names=names) | ast.ImportFrom(names=names):
-            whole = isinstance(node, ast.ImportFrom)
-            for each in names:
-                yield each.asname or (each.name if whole else each.name.partition(".")[0])
-        case ast.FunctionDef(name=str(name)) | ast.AsyncFunctionDef(name=str(name)):
+        case ast.alias(name=name, asname=short):
+            yield short or name.partition(".")[0]
+        case ast.MatchMapping(rest=str(name)):
             yield name
-        case ast.ClassDef(name=name) | ast.MatchMapping(rest=str(name)):
-            yield name
-        case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)):
-            yield name
-        case ast.MatchStar(name=str(name)):
-            yield name
-        case _:
-            return
+        case _ if isinstance(own := getattr(node, "name", None), str):
+            yield own  # of a definition, a handler or a pattern
 
 
 def returns(body: list[ast.stmt]) -> bool:
