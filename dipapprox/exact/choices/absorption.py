@@ -20,13 +20,14 @@ an ε > 0 (Lindemann; see `normal_form`), and total is their sum: it has no zero
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 
 from flint import fmpz_mpoly
 
 from dipapprox.cache import Cache
 from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant
-from dipapprox.exact.signs.normal_form import common_steps, exponential_polynomial, polynomials
+from dipapprox.exact.signs.normal_form import common_step, exponential_polynomial, polynomials
 from dipapprox.exponentials import ExponentialRatio, common_denominator
 from dipapprox.language.traversal import reaching
 from dipapprox.laws.distribution import ChainLaw
@@ -64,17 +65,17 @@ def _absorption(law: ChainLaw) -> dict[int, ExponentialRatio]:
     if 0 not in ending:
         return {}
     weights = [weight for targets in edges.values() for weight in targets.values()]
-    steps = common_steps(f for w in weights for f in (w.numerator, *dict(w.denominator)))
+    step = common_step(f for w in weights for f in (w.numerator, *dict(w.denominator)))
     rows = {
-        state: _row({t: p for t, p in targets.items() if t in ending}, targets.values(), steps)
+        state: _row({t: p for t, p in targets.items() if t in ending}, targets.values(), step)
         for state, targets in edges.items()
         if targets and state in ending
     }
     _eliminate(rows)
     row = rows[0]
-    total = exponential_polynomial(row.total, steps)
+    total = exponential_polynomial(row.total, step)
     return {
-        state: ExponentialRatio.of(exponential_polynomial(weight, steps), {total: 1})
+        state: ExponentialRatio.of(exponential_polynomial(weight, step), {total: 1})
         for state, weight in row.weights.items()
     }
 
@@ -159,10 +160,10 @@ def _reduce(row: _Row) -> None:
 
 
 def _row(
-    kept: Mapping[int, ExponentialRatio], every: Iterable[ExponentialRatio], steps: int
+    kept: Mapping[int, ExponentialRatio], every: Iterable[ExponentialRatio], step: Fraction
 ) -> _Row:
     """Multiply the transitions of a state by a common denominator, a power of y and an integer."""
     common = common_denominator(every)
     one = ExponentialRatio.constant(1)
-    total, *weights = polynomials([p.over(common) for p in (one, *kept.values())], steps)
+    total, *weights = polynomials([p.over(common) for p in (one, *kept.values())], step)
     return _Row(total, dict(zip(kept, weights, strict=True)))

@@ -25,7 +25,7 @@ from dipapprox.data_classes import Record
 from dipapprox.events.circuits import EVERYTHING, NOTHING, Absorbed, Circuit, Weight
 from dipapprox.events.event import Chosen
 from dipapprox.exact.choices.absorption import absorption
-from dipapprox.exact.signs.normal_form import common_steps, exponential_polynomial, over_power
+from dipapprox.exact.signs.normal_form import common_step, exponential_polynomial, over_power
 from dipapprox.exact.signs.values import START_BITS, ball_at, more_bits, sign_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import check_limits
@@ -66,9 +66,9 @@ class _Functions:
         self._circuit = circuit
         weights = [weight_function(weight) for weight in circuit.weights]
         below = {factor: None for weight in weights for factor, _ in weight.denominator}
-        self._steps = common_steps((*(weight.numerator for weight in weights), *below))
-        self._below = {factor: over_power(factor, self._steps) for factor in below}
-        y = over_power(ExponentialPolynomial.monomial(1, 0, Fraction(1, self._steps)), self._steps)
+        self._step = common_step((*(weight.numerator for weight in weights), *below))
+        self._below = {factor: over_power(factor, self._step) for factor in below}
+        y = over_power(ExponentialPolynomial.monomial(1, 0, self._step), self._step)
         self._factors = [*(top for top, _, _ in self._below.values()), y[0]]
         self._power: dict[tuple[int, int], fmpz_mpoly] = {}
         self._weights = [self._quotient(weight) for weight in weights]
@@ -118,7 +118,7 @@ class _Functions:
 
     def _quotient(self, weight: ExponentialRatio) -> _Quotient:
         """Read a weight: with f = g / (d y^s), 1 / f^e is d^e y^(s e) / g^e."""
-        top, divisor, shift = over_power(weight.numerator, self._steps)
+        top, divisor, shift = over_power(weight.numerator, self._step)
         exponents = dict(weight.denominator)
         powers = []
         for factor, (_, own, power) in self._below.items():
@@ -139,11 +139,11 @@ class _Functions:
                 if rest:
                     break
                 top, exponent = quotient, exponent - 1
-            kept[exponential_polynomial(factor, self._steps)] = exponent
+            kept[exponential_polynomial(factor, self._step)] = exponent
         unit = ExponentialPolynomial.monomial(
-            Fraction(1, value.divisor), 0, Fraction(-value.powers[-1], self._steps)
+            Fraction(1, value.divisor), 0, -value.powers[-1] * self._step
         )
-        return ExponentialRatio.of(exponential_polynomial(top, self._steps) * unit, kept)
+        return ExponentialRatio.of(exponential_polynomial(top, self._step) * unit, kept)
 
 
 # --- at one ε -------------------------------------------------------------------------------------

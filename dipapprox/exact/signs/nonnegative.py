@@ -14,7 +14,7 @@ from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.exact.signs.interval import EpsilonInterval, simplest_between
-from dipapprox.exact.signs.normal_form import NormalForm, normal_form
+from dipapprox.exact.signs.normal_form import NormalForm, derived, normal_form
 from dipapprox.exact.signs.values import Function, sign_at
 from dipapprox.exact.signs.zeros import Zero, refine, zeros
 from dipapprox.exponentials import ExponentialPolynomial
@@ -41,29 +41,21 @@ def chain_sign(form: NormalForm) -> tuple[int, int]:
         (1 if G > 0 on (0, ∞) is proved else 0, the sign of G on some (0, η)); the second is exact
         whenever the first is 0.
     """
-    numerator, denominator = form.rate.numerator, form.rate.denominator
-    top = form.groups[-1][0]
-    groups = [((top - j) * numerator, list(row)) for j, row in reversed(form.groups)]
-    near = 0
+    top, near = form.degree, 0
+    terms = form.polynomial.to_dict().items()
+    polynomial = form.polynomial.context().from_dict({(n, top - j): c for (n, j), c in terms})
     while True:
         check_limits()
-        value = sum(row[0] for _, row in groups)
+        value = polynomial(0, 1)  # in ε and e^(ρε)
         near = near or (value > 0) - (value < 0)
         if value < 0:
             return 0, near
-        if all(c >= 0 for _, row in groups for c in row):
+        if all(c >= 0 for c in polynomial.coeffs()):
             return 1, 1
-        derived: list[tuple[int, list[int]]] = []
-        for shift, row in groups:
-            new = [shift * c for c in row]
-            for n in range(1, len(row)):
-                new[n - 1] += denominator * n * row[n]
-            if not shift:
-                new.pop()
-            if new:
-                derived.append((shift, new))
-        least = derived[0][0]
-        groups = [(shift - least, row) for shift, row in derived] if least else derived
+        polynomial = derived(polynomial, form.rate)
+        least = min(k for _, k in polynomial.monoms())
+        if least:
+            polynomial = polynomial // polynomial.context().gens()[1] ** least
 
 
 class Nonnegative(Record):
@@ -109,7 +101,7 @@ def _decide(function: ExponentialPolynomial, interval: EpsilonInterval) -> Nonne
         return Negative(eps)
     if near < 0 and not interval.lower:
         return Negative(_descend(function, eps, Fraction(1, 2)))
-    if form.groups[0][1][-1] < 0 and interval.upper is None:  # far away
+    if form.far()[1] < 0 and interval.upper is None:  # far away
         return Negative(_descend(function, eps, Fraction(2)))
     found = zeros(function, interval)
     if min(found.signs) >= 0:

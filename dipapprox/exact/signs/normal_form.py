@@ -36,65 +36,59 @@ from dipapprox.data_classes import Record
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.linear.form import content
 
-Group = tuple[int, tuple[int, ...]]  # (j, coefficients of P_j from the power 0 up)
+_CONTEXT = fmpz_mpoly_ctx.get(("x", "y"), Ordering.lex)
 
 
 class NormalForm(Record):
-    """G(ε) = Σ_j P_j(ε) e^(-jρε), P_j with integer coefficients."""
+    """G(ε) = F(ε, e^(-ρε)) = Σ_j P_j(ε) e^(-jρε); equal forms have equal hashes."""
 
     rate: Fraction  # ρ > 0; 1 if there is no exponential
-    groups: tuple[Group, ...]  # (j, coefficients of P_j), j >= 0 ascending, no P_j = 0
+    polynomial: fmpz_mpoly  # F, which neither x nor y divides
+
+    def __hash__(self) -> int:
+        return hash((self.rate, *self.polynomial.coeffs()))
 
     @property
-    def size(self) -> int:
-        return sum(1 for _, coefficients in self.groups for c in coefficients if c)
+    def degree(self) -> int:
+        """The largest j."""
+        return int(self.polynomial.degrees()[1])
+
+    def rows(self) -> dict[int, fmpz_poly]:
+        """Return P_j by j."""
+        found: dict[int, fmpz_poly] = {}
+        for (n, j), c in self.polynomial.terms():
+            found.setdefault(int(j), fmpz_poly())[int(n)] = c
+        return found
+
+    def far(self) -> tuple[int, int]:
+        """Return (n, c), c ε^n being the last term of P_0: G is like it far away."""
+        return max((int(n), int(c)) for (n, j), c in self.polynomial.terms() if not j)
 
     def derivative(self) -> NormalForm:
-        """Return G' times the denominator of ρ."""
-        numerator, denominator = self.rate.numerator, self.rate.denominator
-        derived: list[Group] = []
-        for j, coefficients in self.groups:
-            shift = j * numerator
-            row = [-shift * c for c in coefficients]
-            for n in range(1, len(coefficients)):
-                row[n - 1] += denominator * n * coefficients[n]
-            while row and not row[-1]:
-                row.pop()
-            if row:
-                derived.append((j, tuple(row)))
-        return NormalForm(self.rate, tuple(derived))
+        """Return G' times the denominator of ρ, which x and y may divide."""
+        return NormalForm(self.rate, derived(self.polynomial, -self.rate))
 
     def at_zero(self) -> int:
-        return sum(coefficients[0] for _, coefficients in self.groups)
+        return int(self.polynomial(0, 1))
 
     def function(self) -> ExponentialPolynomial:
-        return ExponentialPolynomial.of(
-            {
-                (n, -j * self.rate): Fraction(c)
-                for j, coefficients in self.groups
-                for n, c in enumerate(coefficients)
-            }
-        )
+        return exponential_polynomial(self.polynomial, -self.rate)
+
+
+def derived(polynomial: fmpz_mpoly, step: Fraction) -> fmpz_mpoly:
+    """Return the derivative of F(ε, e^{step ε}), times the denominator of the step."""
+    _, y = _CONTEXT.gens()
+    by_x, by_y = polynomial.derivative(0), polynomial.derivative(1)
+    return by_x * step.denominator + y * by_y * step.numerator
 
 
 def normal_form(function: ExponentialPolynomial) -> NormalForm:
     """Return f up to a positive factor c ε^n e^(qε); f is not the zero function."""
-    rows: dict[Fraction, dict[int, Fraction]] = {}
-    for (n, q), c in function.terms:
-        rows.setdefault(q, {})[n] = c
-    top = max(rows)
-    least = min(n for row in rows.values() for n in row)
-    unit = content(top - q for q in rows) or Fraction(1)
-    scale = lcm(*(c.denominator for _, c in function.terms))
-    divisor = gcd(*(c.numerator * (scale // c.denominator) for _, c in function.terms))
-    groups: list[Group] = []
-    for q in sorted(rows, reverse=True):
-        row = rows[q]
-        dense = [0] * (max(row) - least + 1)
-        for n, c in row.items():
-            dense[n - least] = c.numerator * (scale // c.denominator) // divisor
-        groups.append((int((top - q) / unit), tuple(dense)))
-    return NormalForm(unit, tuple(groups))
+    rates = {q for (_, q), _ in function.terms}
+    top = max(rates)
+    unit = content(top - q for q in rates) or Fraction(1)
+    (polynomial,) = polynomials((function,), -unit)
+    return NormalForm(unit, polynomial)
 
 
 def reduce_function(
@@ -107,66 +101,68 @@ def reduce_function(
         and its coefficients have no common divisor.
     """
     form = normal_form(function)
-    if any(sum(1 for c in row if c) == 1 for _, row in form.groups):
+    rows = form.rows().values()
+    if any(sum(map(bool, row.coeffs())) == 1 for row in rows):
         # A monomial P_j: the P_j share no zero but 0.
         return (), form
-    common = reduce(lambda g, row: g.gcd(fmpz_poly(list(row[1]))), form.groups, fmpz_poly())
+    common = reduce(fmpz_poly.gcd, rows)
     found: list[tuple[Fraction, int]] = []
-    divisor = fmpz_poly([1])
+    left = form.polynomial
     for factor, multiplicity in common.factor()[1] if common.degree() > 0 else ():
         if factor.degree() != 1:
             continue
-        zero = Fraction(-int(factor[0]), int(factor[1]))
-        divisor *= (factor if factor[1] > 0 else -factor) ** multiplicity
-        found.append((zero, multiplicity))
-    rows = ((j, (fmpz_poly(list(row)) // divisor).coeffs()) for j, row in form.groups)
-    return tuple(sorted(found)), NormalForm(
-        form.rate, tuple((j, tuple(map(int, row))) for j, row in rows)
-    )
+        a, b = (c if factor[1] > 0 else -c for c in factor.coeffs())
+        left = left // _CONTEXT.from_dict({(0, 0): a, (1, 0): b}) ** multiplicity
+        found.append((Fraction(-int(a), int(b)), multiplicity))
+    return tuple(sorted(found)), NormalForm(form.rate, left)
 
 
-_CONTEXT = fmpz_mpoly_ctx.get(("x", "y"), Ordering.lex)
+def common_step(functions: Iterable[ExponentialPolynomial]) -> Fraction:
+    """The greatest 1/N for which all functions are polynomials in ε and e^{±ε/N}."""
+    rates = {rate.denominator for function in functions for (_, rate), _ in function.terms}
+    return Fraction(1, lcm(*rates))
 
 
-def common_steps(functions: Iterable[ExponentialPolynomial]) -> int:
-    """The least N for which all functions are polynomials in ε and e^{±ε/N}."""
-    return lcm(*{rate.denominator for function in functions for (_, rate), _ in function.terms})
+def polynomials(functions: Sequence[ExponentialPolynomial], step: Fraction) -> list[fmpz_mpoly]:
+    """Multiply functions, not all 0, by one c ε^n e^{qε}, c > 0: polynomials in ε and e^{step ε}.
 
-
-def polynomials(functions: Sequence[ExponentialPolynomial], steps: int) -> list[fmpz_mpoly]:
-    """Multiply functions, not all 0, by one c ε^n e^{qε}, c > 0, so that they are polynomials."""
+    All rates differ by multiples of the step, which may be negative; no more is multiplied than
+    that takes.
+    """
     terms = [term for function in functions for term in function.terms]
-    lowest = min(rate for (_, rate), _ in terms)
     power = min(n for (n, _), _ in terms)
     scale = lcm(*(c.denominator for _, c in terms))
-    divisor = gcd(*(int(c * scale) for _, c in terms))
-    return [
-        _CONTEXT.from_dict(
-            {
-                (n - power, int((rate - lowest) * steps)): int(c * scale) // divisor
-                for (n, rate), c in function.terms
-            }
-        )
+    unit = lcm(step.denominator, *(q.denominator for (_, q), _ in terms))
+    # In integers: fractions take much longer to divide.
+    rows = [
+        [(n - power, _times(q, unit), _times(c, scale)) for (n, q), c in function.terms]
         for function in functions
+    ]
+    own, divisor = _times(step, unit), gcd(*(c for row in rows for _, _, c in row))
+    lowest = (min if own > 0 else max)(q for row in rows for _, q, _ in row)
+    return [
+        _CONTEXT.from_dict({(n, (q - lowest) // own): c // divisor for n, q, c in row})
+        for row in rows
     ]
 
 
-def exponential_polynomial(polynomial: fmpz_mpoly, steps: int) -> ExponentialPolynomial:
-    """Substitute x = ε and y = e^{ε/steps}."""
+def _times(number: Fraction, unit: int) -> int:
+    """A number as a multiple of 1 / unit."""
+    return number.numerator * (unit // number.denominator)
+
+
+def exponential_polynomial(polynomial: fmpz_mpoly, step: Fraction) -> ExponentialPolynomial:
+    """Substitute x = ε and y = e^{step ε}."""
     return ExponentialPolynomial.of(
-        {
-            (int(n), Fraction(int(k), steps)): Fraction(int(c))
-            for (n, k), c in polynomial.to_dict().items()
-        }
+        {(int(n), int(k) * step): Fraction(int(c)) for (n, k), c in polynomial.to_dict().items()}
     )
 
 
-def over_power(function: ExponentialPolynomial, steps: int) -> tuple[fmpz_mpoly, int, int]:
-    """Return p, d > 0 and s >= 0 with function = p / (d y^s), where y = e^{ε/steps}."""
+def over_power(function: ExponentialPolynomial, step: Fraction) -> tuple[fmpz_mpoly, int, int]:
+    """Return p, d > 0 and s >= 0 with function = p / (d y^s), where y = e^{step ε}, step > 0."""
     divisor = lcm(*(c.denominator for _, c in function.terms))
-    shift = max([int(-rate * steps) for (_, rate), _ in function.terms], default=0)
-    shift = max(shift, 0)
+    shift = max([0, *(int(-rate / step) for (_, rate), _ in function.terms)])
     terms: dict[tuple[int, ...], int | fmpz] = {
-        (n, int(q * steps) + shift): int(c * divisor) for (n, q), c in function.terms
+        (n, int(q / step) + shift): int(c * divisor) for (n, q), c in function.terms
     }
     return _CONTEXT.from_dict(terms), divisor, shift

@@ -50,7 +50,7 @@ class Evaluator:
         exponent = x * -rate.numerator
         if rate.denominator != 1:
             exponent = exponent / rate.denominator
-        return {j: (exponent * j).exp() for j, _ in self.form.groups}
+        return {j: (exponent * j).exp() for j, _ in self._rows[0]}
 
     def value(self, order: int, x: arb, powers: Powers) -> arb:
         """Enclose G^(order) * denominator^order at x, at the current precision."""
@@ -113,9 +113,8 @@ class Evaluator:
         If it is not 0 at 0 this succeeds for small `upper`: its value is an integer there, and
         the bits are enough for the terms, however large, to leave an error below 1.
         """
-        terms = self.derivative(order).groups
-        largest = sum(abs(c) for _, row in terms for c in row)
-        with precision(START_BITS + largest.bit_length()):
+        largest = sum(map(abs, self.derivative(order).polynomial.coeffs()))
+        with precision(START_BITS + int(largest).bit_length()):
             step = to_ball(upper / 2)
             box = _hull(Fraction(0), upper)
             slope = self.value(order + 1, box, self.powers(box)) * step / self.denominator
@@ -144,7 +143,8 @@ def _sign(ball: arb) -> int:
 
 
 def _rows(form: NormalForm) -> list[tuple[int, arb_poly | fmpz]]:
-    return [(j, fmpz(row[0]) if len(row) == 1 else arb_poly(list(row))) for j, row in form.groups]
+    rows = ((j, row.coeffs()) for j, row in sorted(form.rows().items()))
+    return [(j, row[0] if len(row) == 1 else arb_poly(row)) for j, row in rows]
 
 
 Function = ExponentialPolynomial | ExponentialRatio

@@ -25,24 +25,16 @@ from fractions import Fraction
 from itertools import count, pairwise
 from typing import NamedTuple
 
-from flint import Ordering, fmpz_mpoly_ctx
-
 from dipapprox.arithmetic.enclosure import Enclosure, short
 from dipapprox.arithmetic.precision import precision, to_ball
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import LimitReached
 from dipapprox.exact.signs.interval import EpsilonInterval, split_point
-from dipapprox.exact.signs.normal_form import (
-    NormalForm,
-    common_steps,
-    exponential_polynomial,
-    normal_form,
-    polynomials,
-    reduce_function,
-)
+from dipapprox.exact.signs.normal_form import NormalForm, reduce_function
 from dipapprox.exact.signs.values import START_BITS, Evaluator, sign_at
-from dipapprox.exponentials import Exponent, ExponentialPolynomial
+from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.limits import check_limits
+from dipapprox.linear.form import content
 
 _ROUNDS = 90  # of refinement; round k makes boxes 2^k times smaller: some 4000 bits in all
 _ROUNDS_UNASKED = 5  # before it is asked whether two zeros are equal
@@ -169,13 +161,13 @@ def _are_equal(left: Zero, right: Zero) -> bool | None:
     """
     if left.form is None or right.form is None:
         return left.form is None and right.form is None
-    functions = left.form.function(), right.form.function()
-    steps = common_steps(functions)
-    rates = [[q for (_, q), _ in each.terms] for each in functions]
-    if max((max(each) - min(each)) * steps for each in rates) > _HIGHEST:
+    step = content((left.form.rate, right.form.rate))
+    first, second = (
+        form.polynomial.inflate([1, int(form.rate / step)]) for form in (left.form, right.form)
+    )
+    if max(first.degrees()[1], second.degrees()[1]) > _HIGHEST:
         return None
-    first, second = (polynomials((each,), steps)[0] for each in functions)
-    common = exponential_polynomial(first.gcd(second), steps)
+    common = NormalForm(step, first.gcd(second)).function()
     # A divisor of a form is not 0 at the ends, and changes its sign at a simple zero.
     lower, upper = max(left.lower, right.lower), min(left.upper, right.upper)
     return sign_at(common, lower) != sign_at(common, upper)
@@ -256,7 +248,7 @@ def near_zero(evaluator: Evaluator, most: Fraction | None) -> tuple[Fraction, in
     while not (value := evaluator.derivative(order).at_zero()):
         check_limits()
         order += 1
-    rate = evaluator.form.rate * max(evaluator.form.groups[-1][0], 1)
+    rate = evaluator.form.rate * max(evaluator.form.degree, 1)
     upper = Fraction(4 * (order + 1)) / rate
     upper = Fraction(2) ** (upper.numerator.bit_length() - upper.denominator.bit_length())
     if most is not None:
@@ -273,13 +265,11 @@ def far_away(form: NormalForm, least: Fraction) -> tuple[Fraction, int]:
     Let T be the terms d ε^i e^(-jρε) of the other sign. Σ_T |d| ε^(i-n) e^(-jρε) < |c| at M, and
     beyond it does not increase, as M j ρ >= i - n for all of T.
     """
-    row = form.groups[0][1]
-    power, leading = len(row) - 1, row[-1]
+    power, leading = form.far()
     sign = 1 if leading > 0 else -1
     against = [
-        (n - power, j, abs(c))
-        for j, coefficients in form.groups
-        for n, c in enumerate(coefficients)
+        (int(n) - power, int(j), int(abs(c)))
+        for (n, j), c in form.polynomial.terms()
         if c * sign < 0
     ]
     lower = max(
@@ -328,8 +318,8 @@ def _parts(form: NormalForm, interval: EpsilonInterval) -> tuple[int, _Parts]:
         return 1, [(form, cover(form, interval, _FIRST_BOXES), 1)]
     except BoxesUsedUp:
         pass
-    degree = form.groups[-1][0]
-    if degree**2 * form.size > _WORK_BUDGET:
+    degree = form.degree
+    if degree**2 * len(form.polynomial) > _WORK_BUDGET:
         try:
             return 1, [(form, cover(form, interval, _BOXES_IN_DOUBT), 1)]
         except BoxesUsedUp as stuck:
@@ -343,23 +333,9 @@ def squarefree_parts(form: NormalForm) -> tuple[int, list[tuple[NormalForm, int]
 
     Parts are not constant, have simple zeros only, and no two have one in common (`normal_form`).
     """
-    context = fmpz_mpoly_ctx.get(("x", "y"), Ordering.lex)
-    constant, factors = context.from_dict(
-        {(n, j): c for j, row in form.groups for n, c in enumerate(row) if c}
-    ).factor_squarefree()
-    sign = 1 if constant > 0 else -1
-    parts: list[tuple[NormalForm, int]] = []
-    for factor, exponent in factors:
-        rows = factor.to_dict().items()
-        terms: dict[Exponent, Fraction] = {
-            (int(n), -int(j) * form.rate): Fraction(int(c)) for (n, j), c in rows
-        }
-        part = normal_form(ExponentialPolynomial.of(terms))
-        if part.size > 1:
-            parts.append((part, int(exponent)))
-        elif exponent % 2 and part.groups[0][1][-1] < 0:
-            sign = -sign
-    return sign, parts
+    constant, factors = form.polynomial.factor_squarefree()
+    parts = [(NormalForm(form.rate, factor), int(exponent)) for factor, exponent in factors]
+    return 1 if constant > 0 else -1, parts
 
 
 def zeros(function: ExponentialPolynomial, interval: EpsilonInterval) -> SignChart:
