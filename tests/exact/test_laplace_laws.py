@@ -21,7 +21,7 @@ from dipapprox.exact.integers.elimination import Integers, discrete_probability
 from dipapprox.exact.laplace import algebra
 from dipapprox.exact.methods import LaplaceIntegrals
 from dipapprox.exact.real_outputs import quotients
-from dipapprox.exact.real_outputs.at_ends import EndQuotient, moved_sum
+from dipapprox.exact.real_outputs.at_ends import moved_sum
 from dipapprox.exact.real_outputs.comparison import ExactComparison
 from dipapprox.exact.real_outputs.line_signs import is_positive_somewhere
 from dipapprox.exact.signs.values import enclose_at
@@ -435,7 +435,7 @@ def test_sums_that_are_moved_exceed_as_their_closed_forms_do(scales, means, ends
         assert found.supremum == ExponentialRatio(ExponentialPolynomial.monomial(1, rate=rate))
         assert not exceeds(first, second, rate) and exceeds(first, second, rate - F(1, 1000))
         return
-    bracket = EndQuotient(found, _mass)
+    bracket = found.at_end(_mass)
     for _ in range(5):
         for place, is_exceeded in ((bracket.low, True), (bracket.high, False)):
             growth = ExponentialPolynomial.constant(F(place) * (1 + F(1 - 2 * is_exceeded, 10**9)))

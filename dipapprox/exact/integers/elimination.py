@@ -58,7 +58,7 @@ from dipapprox.exponentials import ExponentialRatio
 from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import check_limits, current
 from dipapprox.linear.form import content
-from dipapprox.linear.zones import potentials
+from dipapprox.linear.zones import potentials, tight
 
 _MOST_TERMS = 100_000  # of a function
 Powers = tuple[int, ...]
@@ -210,11 +210,17 @@ class Integers(VariableElimination[Monomial, LatticeRatio]):
                 return None
         bounds = tuple(sorted(tightest.items()))
         edges = [_edge(row, int(bound)) for row, bound in bounds]
-        known_edges = [edge for edge in edges if edge is not None]
-        if len(known_edges) < len(edges):
+        between = {(u, v): bound for u, v, bound in filter(None, edges)}
+        if len(between) < len(bounds):
             return bounds
-        kept = _irredundant(known_edges)
-        return None if kept is None else tuple([bounds[k] for k in kept])
+        if potentials([(u, v, bound) for (u, v), bound in between.items()], 0) is None:
+            return None
+        # A path of equal length implies a bound; where a cycle has length 0, two may need each
+        # other, and all stay.
+        kept = tight({edge: bound * len(edges) * 2 - 1 for edge, bound in between.items()})
+        if kept is None:
+            return bounds
+        return tuple([each for each, edge in zip(bounds, between, strict=True) if edge in kept])
 
     def difficulty(self, variable: int, systems: Iterable[Bounds]) -> tuple[int, int]:
         """Residue classes, then bounds by others, that summing a variable out now takes."""
@@ -319,25 +325,3 @@ def _edge(row: Row, bound: int) -> tuple[int, int, int] | None:
         elif a:
             return None
     return tail, head, bound
-
-
-def _irredundant(edges: list[tuple[int, int, int]]) -> list[int] | None:
-    """Return the places of bounds that imply all others; None if there is a negative cycle.
-
-    Bounds are dropped one after the other, each implied by those that are left at its turn: where
-    cycles have weight 0, two may need each other.
-    """
-    kept = list(range(len(edges)))
-    if len(edges) < 2:
-        return kept
-    if potentials(edges, 0) is None:
-        return None
-    for k, (u, v, bound) in enumerate(edges):
-        others = [edges[j] for j in kept if j != k]
-        if not any(start == u for start, _, _ in others) or not any(
-            end == v for _, end, _ in others
-        ):
-            continue  # no path from u to v has another first and another last edge
-        if potentials([*others, (v, u, -bound - 1)], 0) is None:
-            kept.remove(k)
-    return kept

@@ -216,8 +216,29 @@ def guarded(number: Marginal) -> tuple[Interval, list[tuple[LinearForm, int]]]:
     return interval, compared
 
 
-_BITS = 40  # at first: doubles tell so many
+_BITS = 42  # at first: doubles tell so many
 _MOST_HALVINGS = 30
+
+
+class Bracket:
+    """A quotient of which each step tells two bounds: at least `low` > 0, at most `high`.
+
+    Raises Missing where a step has none, and after the last one.
+    """
+
+    def __init__(self, bounds: Callable[[int], tuple[Fraction, Fraction]], most: int) -> None:
+        self._bounds, self._steps, self._most = bounds, 0, most
+        self.low: Fraction = Fraction(0)
+        self.high: Fraction | float = inf
+        self.halve()
+
+    def halve(self) -> None:
+        """Take one more step."""
+        if self._steps == self._most:
+            raise Missing(NotEnclosed("a quotient of two densities is next to e^ε_prv"))
+        low, high = self._bounds(self._steps)
+        self._steps += 1
+        self.low, self.high = max(self.low, low), min(self.high, high)
 
 
 class MovedSum(Record):
@@ -239,6 +260,31 @@ class MovedSum(Record):
         """That of the quotient if there is no end; None if it is infinite."""
         rate = _rate(self.laws, _sign(self.move))
         return None if rate is None else _exponential(rate * abs(self.move))
+
+    def at_end(self, masses: Masses) -> Bracket:
+        """Bracket the supremum at the end by masses of ever shorter intervals on both sides."""
+        ends = [end for end in self.interval if end is not None]
+        longest = (max(ends) - min(ends)) or max(law.scale for law in self.laws)
+
+        def between(low: Fraction, high: Fraction | None, bits: int) -> list[Enclosure]:
+            """The masses, at u and at u', at places so far beyond the end."""
+            assert self.end is not None
+            where, found = mapped((low, high), Fraction(self.move > 0 or -1), self.end), []
+            for number in (self.first, self.second):
+                events = within(number, where)
+                mass = None if events is None else sure(masses((Part(tuple(events), ()),), bits))
+                if mass is None or not mass.lower:
+                    raise Missing(NotEnclosed("a mass beyond an end is next to 0"))
+                found.append(mass)
+            return found
+
+        def bounds(step: int) -> tuple[Fraction, Fraction]:
+            reach, bits = longest / 2**step, _BITS + 2 * step
+            own, other = between(-reach, _NONE, bits)
+            more, less = between(_NONE, reach if step else None, bits)
+            return own.lower / other.upper, more.upper / less.lower
+
+        return Bracket(bounds, _MOST_HALVINGS)
 
 
 def _rate(laws: Iterable[Distribution], side: int) -> Fraction | None:
@@ -311,46 +357,6 @@ def _read_sum(line: Line) -> _Sum | None:
     )
 
 
-class EndQuotient:
-    """The supremum of a quotient of densities at an end: at least `low` > 0, at most `high`.
-
-    Raises Missing where masses are not enclosed.
-    """
-
-    def __init__(self, moved: MovedSum, masses: Masses) -> None:
-        self._moved, self._masses = moved, masses
-        ends = [end for end in moved.interval if end is not None]
-        self._reach = (max(ends) - min(ends)) or max(law.scale for law in moved.laws)
-        self._halvings = 0
-        self.low: Fraction = Fraction(0)
-        self.high: Fraction | float = inf
-        self.halve()
-
-    def halve(self) -> None:
-        """Look at intervals on both sides of the end that are half as long."""
-        if self._halvings == _MOST_HALVINGS:
-            raise Missing(NotEnclosed("a quotient of two densities is next to e^ε_prv"))
-        self._halvings += 1
-        own, other = self._masses_between(-self._reach, Fraction(0))
-        self.low = max(self.low, own.lower / other.upper)
-        own, other = self._masses_between(Fraction(0), self._reach if self._halvings > 1 else None)
-        self.high = min(self.high, own.upper / other.lower)
-        self._reach /= 2
-
-    def _masses_between(self, low: Fraction, high: Fraction | None) -> list[Enclosure]:
-        """The masses, at u and at u', at places so far beyond the end."""
-        moved, found, bits = self._moved, [], _BITS + 2 * self._halvings
-        assert moved.end is not None
-        where = mapped((low, high), Fraction(moved.move > 0 or -1), moved.end)
-        for number in (moved.first, moved.second):
-            events = within(number, where)
-            mass = None if events is None else sure(self._masses((Part(tuple(events), ()),), bits))
-            if mass is None or not mass.lower:
-                raise Missing(NotEnclosed("a mass beyond an end is next to 0"))
-            found.append(mass)
-        return found
-
-
 class CutSum(Record):
     """t + x at u and at u', x on an interval, its mean larger by `move` at u, which is not 0."""
 
@@ -361,15 +367,28 @@ class CutSum(Record):
 
     def quotient(
         self, first: Line, second: Line, masses: Masses
-    ) -> ExponentialRatio | CutQuotient | None:
+    ) -> ExponentialRatio | Bracket | None:
         """The supremum of the quotient; None if it is infinite."""
         side = _sign(self.move)
         rate, own = _rate(self.others, side), _rate([self.law], side)
         if self.interval[side > 0] is None and (rate is None or (own and own <= rate)):
             return None if own is None else _exponential(own * abs(self.move))
-        return CutQuotient(self, [sure(masses(line, FEW_BITS)) for line in (first, second)])
+        one, two = (sure(masses(line, FEW_BITS)) for line in (first, second))
+        if not one.lower:
+            raise Missing(NotEnclosed("a measure that exceeds another is not known to be positive"))
 
-    def bounds(self) -> tuple[arb, arb] | None:
+        def bounds(step: int) -> tuple[Fraction, Fraction]:
+            """Take twice as many bits."""
+            with precision(FEW_BITS << step):
+                found = self._bounds()
+                if found is None:
+                    raise Missing(NotEnclosed("outside-fragment: a sum with a sample that is cut"))
+                low, high = (sure(to_enclosure(each)) for each in found)
+            return max(low.lower, one.lower / two.upper), high.upper
+
+        return Bracket(bounds, (MOST_BITS // FEW_BITS).bit_length())
+
+    def _bounds(self) -> tuple[arb, arb] | None:
         """Bound the supremum at the present precision, from below if that is known."""
         side, end = _sign(self.move), self.interval[self.move > 0]
         rate = _rate(self.others, side)
@@ -386,29 +405,3 @@ class CutSum(Record):
             return None
         own, other = (LogConcave(law, 0).at(end, end - side)[0] for law in laws)
         return (own / other if rate is None else arb(0)), own / other
-
-
-class CutQuotient:
-    """The supremum of the quotient of two such sums: at least `low` > 0, at most `high`."""
-
-    def __init__(self, cut: CutSum, masses: Sequence[Enclosure]) -> None:
-        own, other = masses
-        if not own.lower:
-            raise Missing(NotEnclosed("a measure that exceeds another is not known to be positive"))
-        self._cut, self._bits = cut, FEW_BITS
-        self.low: Fraction = own.lower / other.upper
-        self.high: Fraction | float = inf
-        self.halve()
-
-    def halve(self) -> None:
-        """Take more bits."""
-        if self._bits > MOST_BITS:
-            raise Missing(NotEnclosed("a quotient of two densities is next to e^ε_prv"))
-        with precision(self._bits):
-            found = self._cut.bounds()
-            if found is None:
-                raise Missing(NotEnclosed("outside-fragment: a sum with a sample that is cut"))
-            low, high = map(to_enclosure, found)
-        self._bits *= 2
-        self.low = max(self.low, sure(low).lower)
-        self.high = min(self.high, sure(high).upper)

@@ -32,7 +32,7 @@ from dipapprox.events.event import Connected, Part
 from dipapprox.exact.laplace import algebra
 from dipapprox.exact.laplace.algebra import ExactAlgebra, Function, Piece, TooManyTerms, Units
 from dipapprox.exact.methods import EventForms, ratio_sum
-from dipapprox.exact.real_outputs.at_ends import CutQuotient, CutSum, EndQuotient, Masses, moved_sum
+from dipapprox.exact.real_outputs.at_ends import Bracket, CutSum, Masses, moved_sum
 from dipapprox.exact.real_outputs.line_signs import Coefficients, added, is_positive_somewhere
 from dipapprox.exact.real_outputs.quotients import EnclosedQuotient
 from dipapprox.exact.signs.values import sign_at
@@ -157,7 +157,7 @@ class ExactComparison:
             if moved is not None and moved.end is None:
                 return moved.supremum
             if moved is not None and len(moved.laws) > 1:
-                return EndQuotient(moved, self._masses)
+                return moved.at_end(self._masses)
             found = EnclosedQuotient(first, second, self._masses)
             return None if found.is_infinite else found
         candidates = densities.quotients()
@@ -235,7 +235,7 @@ class _BracketedQuotient:
         return self._densities.exceeds(ExponentialRatio.constant(factor))
 
 
-_Bracket = _BracketedQuotient | EnclosedQuotient | EndQuotient | CutQuotient
+_Bracket = _BracketedQuotient | EnclosedQuotient | Bracket
 
 
 class _Densities:
