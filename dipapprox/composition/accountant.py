@@ -23,8 +23,8 @@ that may have many pairs, none of which attains a profile (Rényi, zCDP, several
 one run has the worst after all others; these have some pair, and where they are several the
 interval stays wide.
 
-What has one profile, as few outcomes together have, is asked there; Gaussian mechanisms and nothing
-else (`products`) name no grid.
+What has one profile, as few outcomes together have, is asked there; noise of Gauss and Laplace, and
+nothing else (`products`), names no grid.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from dipapprox.arithmetic.precision import precision
 from dipapprox.composition.catalogue import is_symmetric, profile_of
 from dipapprox.composition.grid import COARSEST, GridStep, first_step, have_lattices, refined
 from dipapprox.composition.losses import BoundSide, GridLosses, deltas, least_epsilon
-from dipapprox.composition.mechanisms import Gaussian
+from dipapprox.composition.mechanisms import Gaussian, Laplace
 from dipapprox.composition.powers import LossGrid, product, share_of
 from dipapprox.composition.products import (
     RepeatedRun,
@@ -58,6 +58,7 @@ from dipapprox.errors import INTERRUPTED, EarlyEnd, UserError
 from dipapprox.limits import Progress, silent
 
 _ZERO = Fraction(0)
+_CLOSE = Fraction(1, 2**64)  # how narrow intervals of an ε are that has one value
 _LEAST_GAIN = 0.1
 _MOST_IDLE = 4  # steps in a row that narrow an interval by less than a tenth end the search
 _FINER = Fraction(4)
@@ -199,7 +200,7 @@ class _Question(Record):
         """Bound the answers from below and from above."""
         if self.delta is None:
             return deltas_of(profile, self.budgets)
-        return epsilon_of(profile, self.delta, self.width)
+        return epsilon_of(profile, self.delta, min(self.width / 2**16, _CLOSE))
 
 
 class _Search:
@@ -309,7 +310,7 @@ class _Search:
                     read[side] = [ends[side is BoundSide.ABOVE] for ends in both]
                     method[side] = PROFILE
             factors = factors_of(pieces, grid, [side for side in BoundSide if side not in read])
-        noise = all(isinstance(each, Gaussian) for each in self._mechanisms)
+        noise = all(isinstance(each, Gaussian | Laplace) for each in self._mechanisms)
         self._single, self._closed = bool(read), noise and not factors
         for side, several in factors.items():
             losses = product(several, grid)

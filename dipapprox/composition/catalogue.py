@@ -56,13 +56,11 @@ from dipapprox.composition.profile import (
     BallProfile,
     BoundedRangeProfile,
     Ends,
-    Equal,
-    GaussianProfile,
-    LaplaceProfile,
     ProfilePoint,
     SubsampledProfile,
     up_to,
 )
+from dipapprox.composition.shifted_noise import ShiftedNoise
 from dipapprox.composition.statements import StatementProfile
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import BrokenInvariant, LimitReached
@@ -276,15 +274,13 @@ def profile_of(mechanism: Mechanism, bits: int, *, chosen: bool = False) -> Ball
     if outcomes is not None:
         return outcomes.profile()
     match mechanism:
-        case Gaussian():
-            return noise_of(mechanism.shift)
-        case Laplace(sensitivity, scale):
-            return LaplaceProfile(to_ball(sensitivity / scale))
+        case Gaussian() | Laplace():
+            return mechanism.shift.profile(bits)
         case ExponentialMechanism(eps):
             return BoundedRangeProfile(to_ball(eps), chosen)
         case RenyiStatement() | ConcentratedStatement():
             sums = Divergences.of([(mechanism, 1)])
-            below = noise_of(shift_of(mechanism))
+            below = ShiftedNoise(shift_of(mechanism)).profile(bits)
             return StatementProfile(sums, below, mechanism if chosen else None)
         case Between(above):
             return profile_of(replace(above, attained=False), bits)
@@ -338,11 +334,6 @@ def is_symmetric(mechanism: Mechanism) -> bool:
     """Whether the reversed pair has the same profile, or is dominated by it."""
     inner, rate = unsampled(mechanism)
     return rate == 1 and (not isinstance(inner, Atoms) or inner.symmetric)
-
-
-def noise_of(square: Fraction) -> BallProfile:
-    """Return the profile of Gaussian noise, of this square of its shift."""
-    return GaussianProfile(to_ball(square).sqrt()) if square else Equal()
 
 
 def _discrete_laplace(sensitivity: int, scale: Fraction) -> Outcomes:

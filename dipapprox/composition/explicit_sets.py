@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
-from math import exp, log, sqrt
+from math import exp, log
 from operator import mul
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, if_enclosed, sure
@@ -31,7 +31,6 @@ from dipapprox.composition.shifted_noise import (
 )
 from dipapprox.data_classes import Record
 from dipapprox.events.event import Interval, Part
-from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.linear.form import content
 from dipapprox.numerics.powers import logarithm
 from dipapprox.numerics.real_outputs.coordinates import Factored, Mixed, factored
@@ -93,7 +92,7 @@ def explicit_set(
         for k, one, two in noises
         if one and two and (shift := shift_between(one, two))
     ]
-    if len(moved) == len(noises) and all(shift.family is GAUSSIAN for *_, shift in moved):
+    if len(moved) == len(noises) and all(not one.scales for _, one, *_ in moved):
         found = _half_space(moved, growth, bits)
     elif best:
         return None
@@ -117,7 +116,7 @@ def _half_space(noises: Sequence[_Moved], growth: Enclosure, bits: int) -> Expli
     weights = [c * unit for c in raw]
     square = sum((c**2 * own[1].square for c, own in zip(weights, noises, strict=True)), _ZERO)
     one, two = (
-        PublishedNoise(GAUSSIAN, sum(map(mul, weights, means), _ZERO), square, _ZERO)
+        PublishedNoise(sum(map(mul, weights, means), _ZERO), square)
         for means in zip(*((one.mean, two.mean) for _, one, two, _ in noises), strict=True)
     )
     budget = logarithm((growth.lower + growth.upper) / 2, bits + 40).lower
@@ -140,19 +139,16 @@ def _box(
     bits: int,
 ) -> ExplicitSet | None:
     # About how much each number may tell.
-    sizes = [
-        sqrt(float(moved[k][2].square)) if k in moved and moved[k][2].square else 1.0
-        for k, *_ in factors.pairs
-    ]
+    sizes = [float(moved[k][2]) if k in moved and moved[k][2] else 1.0 for k, *_ in factors.pairs]
     most = log(max(float(growth.upper), 1.0)) if growth.upper < 2**500 else 0.0
     conditions: list[tuple[Weights, tuple[Interval, ...]]] = []
     masses: list[list[Enclosure]] = []
     for (k, one, two), size in zip(factors.pairs, sizes, strict=True):
         loss = Fraction(most * size / sum(sizes))
-        if k in moved and moved[k][2].square:
+        if k in moved and moved[k][2]:
             first, second, shift = moved[k]
-            if shift.family is LAPLACE:
-                loss = min(loss, shift.shift * _NEARLY)
+            for greatest, _ in shift.shifts:
+                loss = min(loss, greatest * _NEARLY)
             intervals: tuple[Interval, ...] | None = half_line(first, second, loss, 2 * _BITS)
         else:
             share = Enclosure.exact(Fraction(exp(loss)))

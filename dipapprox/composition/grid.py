@@ -40,7 +40,7 @@ from dipapprox.composition.mechanisms import (
     RandomisedResponse,
     Subsampled,
 )
-from dipapprox.composition.profile import BallProfile, GaussianProfile, ProfilePoint
+from dipapprox.composition.profile import BallProfile, ProfilePoint
 from dipapprox.data_classes import Record, replace
 from dipapprox.digits import exact_text
 from dipapprox.limits import check_atoms, check_limits
@@ -86,7 +86,7 @@ _DOUBLINGS = 40  # how often blocks are doubled: nothing is known of where losse
 
 
 class ProfileOnGrid:
-    """A profile at losses of a grid, each looked at once: those below 0 too, if it is mirrored.
+    """A profile at losses of a grid, each looked at once.
 
     Args:
         profile: Made at the precision of the enclosing block.
@@ -94,19 +94,13 @@ class ProfileOnGrid:
 
     def __init__(self, profile: BallProfile, step: GridStep) -> None:
         self._profile, self.step = profile, step
-        self._mirrored = isinstance(profile, GaussianProfile)
         self._known: dict[int | Fraction, Knot] = {}
 
     def __call__(self, place: int | Fraction) -> Knot:
         known = self._known.get(place)
         if known is None:
             alpha = self.step.factor(place)
-            if place < 0 and self._mirrored:
-                # Exchanging outputs of P and Q gives (Q, P).
-                known = Knot(place, alpha, self(-place).point.turned(alpha))
-            else:
-                known = Knot(place, alpha, self._profile.at(alpha))
-            self._known[place] = known
+            known = self._known[place] = Knot(place, alpha, self._profile.at(alpha))
         return known
 
 

@@ -17,6 +17,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.composition.shifted_noise import ShiftedNoise
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import UserError
 
@@ -69,9 +70,9 @@ class Gaussian(Record):
         return _square(self.sigma, self.variance, "Gaussian")
 
     @property
-    def shift(self) -> Fraction:
-        """The square of the distance of two outputs, in standard deviations."""
-        return self.sensitivity**2 / self.square
+    def shift(self) -> ShiftedNoise:
+        """Two outputs at the full distance."""
+        return ShiftedNoise(self.sensitivity**2 / self.square)
 
 
 class Laplace(Record):
@@ -84,6 +85,11 @@ class Laplace(Record):
     def __post_init__(self) -> None:
         _positive(self.sensitivity, "sensitivity")
         _positive(self.scale, "scale")
+
+    @property
+    def shift(self) -> ShiftedNoise:
+        """Two outputs at the full distance."""
+        return ShiftedNoise(shifts=((self.sensitivity / self.scale, 1),))
 
 
 class DiscreteLaplace(Record):

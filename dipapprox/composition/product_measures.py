@@ -29,7 +29,7 @@ others anywhere, is a lower bound, and comes with a set of numbers.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import cache, partial, reduce
 from itertools import chain, permutations
@@ -39,12 +39,13 @@ from operator import mul
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, Missing, NotEnclosed, enclosing, sure
 from dipapprox.cache import Cache
 from dipapprox.composition.mechanisms import Gaussian, Laplace, Mechanism
-from dipapprox.composition.noise_sums import laplace_product, summed_divergence
+from dipapprox.composition.noise_sums import summed_divergence
 from dipapprox.composition.pair_products import LineLosses, LinePair, Outcomes, PairProducts
 from dipapprox.composition.plane import PlaneCells
 from dipapprox.composition.products import RepeatedRun
 from dipapprox.composition.shifted_noise import (
     PublishedNoise,
+    ShiftedNoise,
     half_line,
     published_noise,
     shift_between,
@@ -52,7 +53,7 @@ from dipapprox.composition.shifted_noise import (
 from dipapprox.data_classes import replace
 from dipapprox.events.canonical import within
 from dipapprox.events.event import EVERYWHERE, Connected, Marginal, Part
-from dipapprox.laws.families import GAUSSIAN, LAPLACE
+from dipapprox.laws.families import LAPLACE
 from dipapprox.numerics.methods import Method, Tier
 from dipapprox.numerics.powers import logarithm
 from dipapprox.numerics.real_outputs.coordinates import Factored, Line, Mixed, factored
@@ -67,7 +68,7 @@ _BUDGET_BITS = 32  # more of a budget than of its divergence, whose slope is at 
 _REMEMBERED = 2_000
 _CERTAIN = Enclosure.exact(1)
 TOO_SMALL = NotEnclosed("a probability of what is published is too small to be told from 0")
-_Product = tuple[tuple[Outcomes, ...], tuple[tuple[Fraction, int], ...], Fraction]
+_Product = tuple[tuple[Outcomes, ...], ShiftedNoise]
 _Sum = tuple[tuple[Part, ...], tuple[Part, ...], Enclosure, int]
 
 
@@ -144,7 +145,7 @@ class ProductMeasures:
             return None
         one, two = (published_noise((replace(side[0], events=()),)) for side in (first, second))
         shift = shift_between(one, two)
-        if one is None or two is None or shift is None or not shift.square:
+        if one is None or two is None or not shift:
             return None
         own, other = (self.masses.product(side[0].events, bits + 24) for side in (first, second))
         if isinstance(own, NotEnclosed) or isinstance(other, NotEnclosed):
@@ -227,38 +228,35 @@ class ProductMeasures:
         if not own.lower or not (growth.lower and other.lower):
             raise Missing(TOO_SMALL)
         factor = relative(growth, own, other)
-        shifts, square, lines = _noise(stripped)
-        if lines:
+        noise = _noise(stripped)
+        if noise is None:
+            lines: list[Outcomes] = [((one, two, 1),) for _, one, two in stripped.pairs]
             return own * sure(self.of_parts(lines, factor, bits))
-        closed = laplace_product(shifts, factor, bits, square)
+        closed = noise.at(factor, bits)
         if closed is not None:
             return own * closed
-        return own * sure(self._on_grids((), shifts, square, factor, min(bits, _ACCURATE)))
+        return own * sure(self._on_grids((), noise, factor, min(bits, _ACCURATE)))
 
     def of_parts(
         self, parts: Sequence[Outcomes], growth: Enclosure, bits: int
     ) -> Enclosure | NotEnclosed:
         """Enclose the divergence of products of measures, by losses on grids; a factor > 0."""
-        return self._on_grids(tuple(parts), {}, Fraction(0), growth, min(bits, _ACCURATE_CELLS))
+        own = min(bits, _ACCURATE_CELLS)
+        return self._on_grids(tuple(parts), ShiftedNoise(), growth, own)
 
     def _on_grids(
-        self,
-        parts: tuple[Outcomes, ...],
-        shifts: Mapping[Fraction, int],
-        square: Fraction,
-        factor: Enclosure,
-        bits: int,
+        self, parts: tuple[Outcomes, ...], noise: ShiftedNoise, factor: Enclosure, bits: int
     ) -> Enclosure | NotEnclosed:
         def products() -> PairProducts:
-            runs = [RepeatedRun(Laplace(shift, Fraction(1)), n) for shift, n in shifts.items()]
-            if square:
-                runs.append(RepeatedRun(Gaussian(Fraction(1), variance=1 / square)))
+            runs = [RepeatedRun(Laplace(shift, Fraction(1)), n) for shift, n in noise.shifts]
+            if noise.square:
+                runs.append(RepeatedRun(Gaussian(Fraction(1), variance=1 / noise.square)))
             lines = [LinePair(*each) for each in Counter(parts).items()]
-            hints = _hints(parts, shifts)
+            hints = _hints(parts, (shift for shift, _ in noise.shifts))
             accurate = _ACCURATE_CELLS if lines else _ACCURATE
             return PairProducts(self._losses, runs, lines, hints, accurate)
 
-        found = self._products.find((parts, tuple(shifts.items()), square), products)
+        found = self._products.find((parts, noise), products)
         # No grid tells more of a factor that is known better.
         return found.enclosure(_rounded(factor, bits + _GUARD_BITS), bits)
 
@@ -270,7 +268,7 @@ class ProductMeasures:
         factors = factored(first, second)
         if isinstance(factors, Mixed):
             return inf
-        return len(factors.pairs) > 1 and bool(_noise(without_events(factors)[0])[2])
+        return len(factors.pairs) > 1 and _noise(without_events(factors)[0]) is None
 
 
 def relative(growth: Enclosure, own: Enclosure, other: Enclosure) -> Enclosure:
@@ -278,22 +276,15 @@ def relative(growth: Enclosure, own: Enclosure, other: Enclosure) -> Enclosure:
     return Enclosure(growth.lower * other.lower / own.upper, growth.upper * other.upper / own.lower)
 
 
-def _noise(factors: Factored) -> tuple[dict[Fraction, int], Fraction, list[Outcomes]]:
-    """Tell shifts of noise: Laplace ones in scales, Gaussian ones together; and the pairs, if one
-    of them is something else."""
-    square = Fraction(0)
-    shifts: dict[Fraction, int] = {}
-    plain = True
+def _noise(factors: Factored) -> ShiftedNoise | None:
+    """Add up shifts of noise; None if a pair is something else."""
+    whole = ShiftedNoise()
     for _, first, second in factors.pairs:
         noise = shift_between(published_noise(first), published_noise(second))
         if noise is None:
-            plain = False
-        elif noise.family is GAUSSIAN:
-            square += noise.square
-        elif noise.shift:
-            shifts[noise.shift] = shifts.get(noise.shift, 0) + 1
-    lines: list[Outcomes] = [((first, second, 1),) for _, first, second in factors.pairs]
-    return shifts, square, [] if plain else lines
+            return None
+        whole = whole.beside(noise)
+    return whole
 
 
 _Events = tuple[Connected, ...]
@@ -326,11 +317,9 @@ def _hints(parts: Iterable[Outcomes], known: Iterable[Fraction]) -> list[Mechani
                 if one.family is LAPLACE is two.family and one.mean != two.mean:
                     shifts.add(abs(one.mean - two.mean) / one.scale)
             # Samples may have one mean on both sides, and the forms of what is published differ.
-            noises = (_unguarded(part), _unguarded(its))
-            if all(noise is not None and noise.family is LAPLACE for noise in noises):
-                first, second = (noise for noise in noises if noise is not None)
-                if first.mean != second.mean:
-                    shifts.add(abs(first.mean - second.mean) / first.scale)
+            first, second = _unguarded(part), _unguarded(its)
+            if first and second and first.scale and second.scale and first.mean != second.mean:
+                shifts.add(abs(first.mean - second.mean) / first.scale)
     exact: list[Mechanism] = [Laplace(shift, Fraction(1)) for shift in sorted(shifts)]
     return exact or [Gaussian(Fraction(1), Fraction(1))]
 

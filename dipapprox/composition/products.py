@@ -2,6 +2,7 @@
 
     several worst pairs    one piece for all such mechanisms, in the order of runs (`adaptive`)
     few outcomes           groups of runs, or all runs (`catalogue`)
+    noise alone            one piece, if a closed form has few terms (`shifted_noise`)
     Gaussian noise         one piece, of one shift
     divergences            one piece: they add up
     one bounded range      one piece for all its runs, each of another pair (`adaptive`)
@@ -43,7 +44,6 @@ from dipapprox.composition.catalogue import (
     group_sizes,
     has_choice,
     is_attained,
-    noise_of,
     outcomes_of,
     profile_of,
 )
@@ -55,13 +55,15 @@ from dipapprox.composition.mechanisms import (
     ConcentratedStatement,
     ExponentialMechanism,
     Gaussian,
+    Laplace,
     Mechanism,
     RenyiStatement,
     Subsampled,
     unsampled,
 )
 from dipapprox.composition.powers import LossGrid, bits_of, from_above, from_below, outcomes_above
-from dipapprox.composition.profile import BallProfile, Equal, ReversedProfile
+from dipapprox.composition.profile import BallProfile, ReversedProfile
+from dipapprox.composition.shifted_noise import ShiftedNoise
 from dipapprox.composition.statements import StatementProfile, worst_of_all
 from dipapprox.data_classes import Record
 from dipapprox.errors import UserError
@@ -115,6 +117,9 @@ def pieces_of(runs: Sequence[RepeatedRun], grid: LossGrid, *, added: bool) -> li
         added: Whether the profiles are those of the adding of a record.
     """
     bits = working_bits(grid)
+    noise = _noise_of(runs)
+    if noise is not None:
+        return [Piece(noise.profile(bits), 1)]
     several_pairs: list[tuple[Between | ExponentialMechanism, Fraction, int]] = []
     found: list[Piece] = []
     few: list[_Few] = []
@@ -134,8 +139,8 @@ def pieces_of(runs: Sequence[RepeatedRun], grid: LossGrid, *, added: bool) -> li
             continue
         times = run.times
         match run.mechanism:
-            case Gaussian() as noise:
-                square += times * noise.shift
+            case Gaussian() as one:
+                square += times * one.shift.square
             case RenyiStatement() | ConcentratedStatement() as statement:
                 statements.append((statement, times))
                 last, free = statement if free else last, False
@@ -156,7 +161,7 @@ def pieces_of(runs: Sequence[RepeatedRun], grid: LossGrid, *, added: bool) -> li
                     profile = ReversedProfile(profile) if added else profile
                     found.append(Piece(profile, times, sides))
     asked = grid.budget, grid.delta
-    found += _divergences(statements, last, square, asked, together=together)
+    found += _divergences(statements, last, square, asked, bits, together=together)
     found += _grouped(few)
     if several_pairs:
         # Beside many other losses it may cost what a quarter of them does, not that of one alone.
@@ -167,11 +172,25 @@ def pieces_of(runs: Sequence[RepeatedRun], grid: LossGrid, *, added: bool) -> li
     return found
 
 
+_MOST_COEFFICIENTS = 2**11  # of a closed form: more take longer than grids
+
+
+def _noise_of(runs: Sequence[RepeatedRun]) -> ShiftedNoise | None:
+    """All the noise, if nothing else is run, and its profile takes no grid."""
+    whole = ShiftedNoise()
+    for run in runs:
+        if not isinstance(run.mechanism, Gaussian | Laplace):
+            return None
+        whole = whole.beside(run.mechanism.shift, run.times)
+    return whole if whole.coefficients <= _MOST_COEFFICIENTS else None
+
+
 def _divergences(
     statements: Sequence[tuple[Statement, int]],
     last: Statement | None,
     square: Fraction,
     asked: tuple[float | None, float | None],
+    bits: int,
     *,
     together: bool,
 ) -> Iterator[Piece]:
@@ -190,7 +209,7 @@ def _divergences(
     """
     if not statements:
         if square:
-            yield Piece(noise_of(square), 1)
+            yield Piece(ShiftedNoise(square).profile(bits), 1)
         return
     attained = square
     every = worst_of_all(statements, square, asked)
@@ -205,13 +224,15 @@ def _divergences(
             yield Piece(two.power(rest).profile(), 1, (_BELOW,))
         if statement is last:
             known = Divergences.of([(statement, 1)])
-            yield Piece(StatementProfile(known, noise_of(own), statement), 1, (_BELOW,))
+            below = ShiftedNoise(own).profile(bits)
+            yield Piece(StatementProfile(known, below, statement), 1, (_BELOW,))
     sums = [(statements, 1)] if together else [([(each, 1)], n) for each, n in statements]
     for summed, times in sums:
-        yield Piece(StatementProfile(Divergences.of(summed), Equal()), times, (_ABOVE,))
+        below = ShiftedNoise().profile(bits)
+        yield Piece(StatementProfile(Divergences.of(summed), below), times, (_ABOVE,))
     for own, side in ((square, _ABOVE), (attained, _BELOW)):
         if own:
-            yield Piece(noise_of(own), 1, (side,))
+            yield Piece(ShiftedNoise(own).profile(bits), 1, (side,))
 
 
 def _grouped(few: Sequence[_Few]) -> Iterator[Piece]:

@@ -18,7 +18,7 @@ is asked
   answers hold for every number of the ball, and are finite;
 - a thousand times or more: α close together, ascending or by bisection;
 - for a `bound` as narrow as the precision allows. Where it is not, bounds of compositions stay
-  true and get wide. Where no more is known, 1 is a bound, and `Equal` has a line;
+  true and get wide. Where no more is known, 1 is a bound, and noise that moves nothing has a line;
 - for a line of *one* set, guessed at the middle of α, and both masses are of that same set. A set
   that is nearly best costs nearly nothing (below);
 - for lines of *one* pair, at all α: of the greatest of several profiles the lines are those of one
@@ -45,10 +45,8 @@ comparison of α with a threshold that balls leave open may be taken either way.
 Source: Zhu, Dong, Wang, Optimal accounting of differential privacy via characteristic function,
 2022.
 
-Profiles of closed form: noise of Gauss and Laplace, bounded ranges.
-
-Sources: Balle, Wang, Improving the Gaussian mechanism for differential privacy, 2018; Dong, Durfee,
-Rogers, Optimal differential privacy composition for exponential mechanisms, 2020.
+Bounded ranges: Dong, Durfee, Rogers, Optimal differential privacy composition for exponential
+mechanisms, 2020.
 """
 
 from __future__ import annotations
@@ -98,17 +96,6 @@ class BallProfile(Protocol):
 NO_ENDS = Ends(arb(0), arb(0))  # all losses are finite, or nothing more is known
 
 
-class Equal(Record):
-    """A pair of equal distributions."""
-
-    ends: ClassVar[Ends] = NO_ENDS
-
-    def at(self, alpha: arb) -> ProfilePoint:
-        """Evaluate at α > 0; S is all or nothing."""
-        own = arb(1) if alpha < 1 else arb(0)
-        return ProfilePoint((1 - alpha).max(arb(0)), own, own)
-
-
 class ReversedProfile(Record):
     """The pair the other way round, by (1)."""
 
@@ -150,44 +137,6 @@ class SubsampledProfile(Record):
 def up_to(size: arb) -> arb:
     """A ball around [0, size]."""
     return arb(0).union(size)
-
-
-class GaussianProfile(Record):
-    """N(m, 1) against N(0, 1): best sets are x > ln(α)/m + m/2."""
-
-    shift: arb  # m > 0
-
-    ends: ClassVar[Ends] = NO_ENDS
-
-    def at(self, alpha: arb) -> ProfilePoint:
-        wide = self.shift * arb(2).sqrt()
-        place, half = alpha.log() / wide, wide / 4
-        first, second = (place - half).erfc() / 2, (place + half).erfc() / 2
-        return ProfilePoint(first - alpha * second, first, second)
-
-
-class LaplaceProfile(Record):
-    """Laplace laws of scale 1 about 0 and m: for |ln α| <= m, best sets are x < (m - ln α) / 2.
-
-    Where balls do not tell α from a threshold T, e^m or e^-m, it may lie beyond. Then the set has
-    P mass e^x / 2 beyond e^m, and Q mass 1 - e^(m-x) / 2 beyond e^-m, which lie between the
-    formula of the range and 1/2, and the balls have both; it is |α - T| / 2 from the best at most.
-    """
-
-    shift: arb  # m > 0
-
-    ends: ClassVar[Ends] = NO_ENDS
-
-    def at(self, alpha: arb) -> ProfilePoint:
-        most = self.shift.exp()
-        if _at_least(alpha, most):
-            return _point(alpha, arb(0), arb(0), most)
-        if _at_least(1 / most, alpha):
-            return _point(alpha, arb(1), arb(1), 1 / most)
-        half = (-self.shift / 2).exp() / 2
-        threshold = most if alpha > 1 else 1 / most
-        root = alpha.sqrt()
-        return _point(alpha, 1 - half * root, half / root, threshold)
 
 
 class BoundedRangeProfile(Record):
@@ -243,45 +192,49 @@ def _point(alpha: arb, first: arb, second: arb, threshold: arb) -> ProfilePoint:
 
 _ZERO, _ONE = Fraction(0), Fraction(1)
 _LARGEST_BUDGET = 2**40
-_CLOSE = Fraction(1, 2**64)  # how narrow intervals of an ε are that has one value
 
 
 def deltas_of(profile: BallProfile, budgets: Sequence[Fraction]) -> list[tuple[Fraction, Fraction]]:
     """Enclose H(e^ε) at every ε >= 0, of one profile, at the precision of the enclosing block."""
-    found = []
-    for budget in budgets:
-        alpha = to_ball(budget).exp()
-        point = profile.at(alpha)
-        lower, upper = to_enclosure(point.first - alpha * point.second), to_enclosure(point.bound)
-        low = _ZERO if isinstance(lower, NotEnclosed) else max(lower.lower, _ZERO)
-        high = _ONE if isinstance(upper, NotEnclosed) else min(upper.upper, _ONE)
-        found.append((low, high))
-    return found
+    return [bounds_at(profile, to_ball(budget).exp()) for budget in budgets]
+
+
+def bounds_at(profile: BallProfile, alpha: arb) -> tuple[Fraction, Fraction]:
+    """Bound H(α) from below and from above, at the precision of the enclosing block."""
+    point = profile.at(alpha)
+    lower, upper = to_enclosure(point.first - alpha * point.second), to_enclosure(point.bound)
+    low = _ZERO if isinstance(lower, NotEnclosed) else max(lower.lower, _ZERO)
+    return low, _ONE if isinstance(upper, NotEnclosed) else min(upper.upper, _ONE)
 
 
 def epsilon_of(
-    profile: BallProfile, delta: Fraction, width: Fraction
+    profile: BallProfile, delta: Fraction, width: Fraction, most: Fraction = _ONE
 ) -> list[tuple[Fraction | None, Fraction | None]]:
     """Enclose the least ε >= 0 with H(e^ε) <= δ, of one profile, by bisection.
 
     Args:
         profile: At the precision of the enclosing block.
-        width: 2^-16 of it is how far it goes, or 2^-64.
+        width: How far it goes.
+        most: An ε > 0 that may be enough.
     """
-    most = _ONE
     while (unknown := deltas_of(profile, [most])[0][1] > delta) and most <= _LARGEST_BUDGET:
         most *= 2
 
-    def falling(end: int, high: Fraction) -> tuple[Fraction, Fraction]:
-        """Between which two an end falls to δ."""
-        low = _ZERO
-        while high - low > min(width / 2**16, _CLOSE):
+    def falling(low: Fraction, high: Fraction, ends: tuple[int, int]) -> tuple[Fraction, Fraction]:
+        """Between which two ends fall to δ, the one from above and the other from below."""
+        while high - low > width:
             middle = (low + high) / 2
-            above = deltas_of(profile, [middle])[0][end] > delta
-            low, high = (middle, high) if above else (low, middle)
+            bounds = deltas_of(profile, [middle])[0]
+            if bounds[ends[0]] > delta:
+                low = middle
+            elif bounds[ends[1]] <= delta:
+                high = middle
+            else:
+                break
         return low, high
 
-    upper = None if unknown else falling(1, most)[1]
+    low, high = falling(_ZERO, most, (0, 1))
+    upper = None if unknown else falling(low, high, (1, 1))[1]
     if profile.ends.infinite > to_ball(delta):  # H is so for all, as its limit is
         return [(None, upper)]
-    return [(falling(0, most if upper is None else upper)[0], upper)]
+    return [(falling(low, high, (0, 0))[0], upper)]

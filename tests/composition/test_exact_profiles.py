@@ -33,7 +33,8 @@ from dipapprox.composition.mechanisms import (
     Subsampled,
 )
 from dipapprox.composition.products import RepeatedRun
-from dipapprox.composition.profile import LaplaceProfile, ReversedProfile
+from dipapprox.composition.profile import ReversedProfile
+from dipapprox.composition.shifted_noise import ShiftedNoise
 from tests import moved_noise
 from tests.cases import cases, check_answers, evaluated
 
@@ -382,24 +383,28 @@ def test_factors_known_roughly_about_a_bend(mechanism, middle, radius) -> None:
                 assert bound.upper() >= true.lower()
 
 
-def test_laplace_laws_whose_shift_is_known_to_a_hundredth() -> None:
-    """Near the greatest factors, whatever the shift is: a bound, and masses of one set."""
-    rough = LaplaceProfile(arb(1, 0.01))
+def test_laplace_laws_at_factors_that_are_known_to_a_hundredth() -> None:
+    """Near the greatest factors, whatever α is: a bound, and masses of one set."""
+    profile = ShiftedNoise(shifts=((F(1), 1),)).profile(64)
     for k in range(-10, 11):
         for place in (1 + k / 1000, -1 - k / 1000):
-            alpha = arb(place).exp().mid()
-            found = rough.at(alpha)
-            for m in (0.99, 0.995, 1.0, 1.005, 1.01):
-                assert found.bound.upper() >= LaplaceProfile(arb(m)).at(alpha).bound.lower()
-                cut = (m - place) / 2
-                below = math.exp(min(cut, 0.0)) / 2 if cut < 0 else 1 - math.exp(-cut) / 2
-                there = math.exp(cut - m) / 2 if cut < m else 1 - math.exp(m - cut) / 2
-                # One of the sets, best at α or all or nothing, has both masses.
-                sets = ((below, there), (0.0, 0.0), (1.0, 1.0))
-                assert any(
-                    found.first.overlaps(arb(p, 1e-9)) and found.second.overlaps(arb(q, 1e-9))
-                    for p, q in sets
-                )
+            alpha = arb(place, 0.01).exp()
+            found = profile.at(alpha)
+            for t in (-0.01, -0.005, 0.0, 0.005, 0.01):
+                own = arb(place + t).exp()
+                assert found.bound.upper() >= profile.at(own).bound.lower()
+                assert (found.first - own * found.second).lower() <= profile.at(own).bound.upper()
+            # One of the sets, best at α or all or nothing, has both masses.
+            sets = [(0.0, 0.0), (1.0, 1.0)]
+            for t in range(-100, 101):
+                cut = (1 - place - t / 10_000) / 2
+                below = math.exp(cut) / 2 if cut < 0 else 1 - math.exp(-cut) / 2
+                there = math.exp(cut - 1) / 2 if cut < 1 else 1 - math.exp(1 - cut) / 2
+                sets.append((below, there))
+            assert any(
+                found.first.overlaps(arb(p, 1e-4)) and found.second.overlaps(arb(q, 1e-4))
+                for p, q in sets
+            )
 
 
 def test_the_pair_the_other_way_round() -> None:

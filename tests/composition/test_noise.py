@@ -1,6 +1,6 @@
 """Noise that is moved, and statements about divergences: closed forms, grids, scipy's laws."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from fractions import Fraction as F
 from math import exp, log, sqrt
@@ -20,24 +20,29 @@ from dipapprox.composition.accountant import Composition
 from dipapprox.composition.divergences import Divergences, Statement
 from dipapprox.composition.mechanisms import ConcentratedStatement, Gaussian
 from dipapprox.composition.mechanisms import RenyiStatement as Renyi
-from dipapprox.composition.noise_sums import laplace_product
 from dipapprox.composition.products import RepeatedRun
-from dipapprox.composition.profile import Equal
 from dipapprox.composition.shifted_noise import ShiftedNoise
 from dipapprox.composition.statements import StatementProfile, concentrated_at, worst_of_many
-from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.limits import limited
 from tests import moved_noise
 from tests.cases import cases, refuses
 from tests.moved_noise import excess, farthest
 
+NOTHING = ShiftedNoise().profile(128)
+
 
 def gaussian(shift: F | int) -> ShiftedNoise:
-    return ShiftedNoise(GAUSSIAN, F(shift) ** 2, F(0))
+    return ShiftedNoise(F(shift) ** 2)
 
 
 def laplace(shift: F | int) -> ShiftedNoise:
-    return ShiftedNoise(LAPLACE, F(shift) ** 2, F(shift))
+    return ShiftedNoise(shifts=((F(shift), 1),))
+
+
+def laplace_product(
+    counts: Mapping[F, int], growth: Enclosure, bits: int, square: F = F(0)
+) -> Enclosure | None:
+    return ShiftedNoise(square, tuple(sorted(counts.items()))).at(growth, bits)
 
 
 @pytest.mark.parametrize("shift", [F(1, 100), F(1, 3), F(1), F(3), F(12)])
@@ -232,7 +237,7 @@ def test_the_worst_two_outcomes_are_allowed_and_best(statement) -> None:
     shares = np.concatenate([np.logspace(-8, -1, 9), np.linspace(0.15, 0.6, 8)])
     pairs = [(farthest(*allowed(statement), q), q) for q in shares.tolist()]
     with precision(200):
-        profile = StatementProfile(Divergences.of([(statement, 1)]), Equal(), statement)
+        profile = StatementProfile(Divergences.of([(statement, 1)]), NOTHING, statement)
         scale = log(max(p / q for p, q in pairs))
         for place in (F(k, 8) * F(scale) for k in (-4, -1, 0, 1, 2, 3, 5, 7)):
             alpha = to_ball(place).exp()
@@ -251,9 +256,9 @@ def test_where_two_orders_bind_no_single_one_tells() -> None:
     """The chord of both is below what either shows, and outcomes have it."""
     three = STATEMENTS[2]
     with precision(200):
-        whole = StatementProfile(Divergences.of([(three, 1)]), Equal(), three)
+        whole = StatementProfile(Divergences.of([(three, 1)]), NOTHING, three)
         alone = [
-            StatementProfile(Divergences.of([(Renyi((each,)), 1)]), Equal())
+            StatementProfile(Divergences.of([(Renyi((each,)), 1)]), NOTHING)
             for each in three.orders
         ]
         gains = []
@@ -326,7 +331,7 @@ def test_a_single_run_is_exact_beside_others() -> None:
 )
 def test_beyond_doubles_bounds_are_true(statements) -> None:
     with precision(200):
-        profile = StatementProfile(Divergences.of(statements), Equal())
+        profile = StatementProfile(Divergences.of(statements), NOTHING)
         for place in (0, F(1, 10**9), F(1, 3), 2, 700, 10**9):
             for sign in (1, -1):
                 alpha = to_ball(sign * F(place)).exp()

@@ -22,7 +22,6 @@ from fractions import Fraction
 from dipapprox.composition.accountant import Composition
 from dipapprox.composition.mechanisms import Adjacency, Gaussian, Laplace, Mechanism, Subsampled
 from dipapprox.composition.products import RepeatedRun
-from dipapprox.laws.families import GAUSSIAN, LAPLACE
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.compositions.pipeline import Pipeline, PipelineRun, ProgramAt
 from dipapprox.privacy.compositions.programs import bounds_of_program, require_symmetric
@@ -94,8 +93,10 @@ def worst_noise(setting: Setting, eps: Fraction, adjacency: Adjacency) -> Mechan
     shifts = None if published is None else published.shifts()
     if not shifts:
         return None
-    families = {shift.family for shift, _ in shifts}
-    most = max((shift for shift, _ in shifts), key=lambda shift: shift.square)
-    if families == {GAUSSIAN}:
+    most = max((shift for shift, _ in shifts), key=lambda shift: (shift.square, shift.shifts))
+    if all(shift.square for shift, _ in shifts):
         return Gaussian(Fraction(1), None, adjacency, 1 / most.square)
-    return Laplace(most.shift, Fraction(1), adjacency) if families == {LAPLACE} else None
+    if most.square:
+        return None
+    ((scales, _),) = most.shifts
+    return Laplace(scales, Fraction(1), adjacency)

@@ -28,7 +28,6 @@ from dipapprox.exact.signs.nonnegative import NegativeRange, Nonnegative
 from dipapprox.exact.signs.values import enclose_at, sign_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.language.formula import names_of, parse_formula
-from dipapprox.laws.families import LAPLACE
 from dipapprox.limits import at_most, check_limits
 from dipapprox.numerics import intervals
 from dipapprox.numerics.formula_values import Undefined
@@ -353,9 +352,9 @@ def _of_shifts(states: FinalStates, question: DecisionQuestion, setting: Setting
         return None
     divergences = subjects.open_published(states, eps, setting.options)
     shifts = published_search.PublishedPairs(divergences, lambda: listed, len(listed)).shifts()
-    if shifts is None or any(each.family is not LAPLACE for each, _ in shifts):
+    if shifts is None or any(each.square for each, _ in shifts):
         return None
-    largest = max((each.shift for each, _ in shifts), default=Fraction(0)) / eps
+    largest = max((t for each, _ in shifts for t, _ in each.shifts), default=Fraction(0)) / eps
     rate = min(question.budget - largest, Fraction(0)) / 2
     least = ExponentialRatio.constant(1) - ExponentialRatio(
         ExponentialPolynomial.monomial(1, rate=rate)

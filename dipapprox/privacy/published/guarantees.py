@@ -22,7 +22,6 @@ from dipapprox.arithmetic.precision import exponential
 from dipapprox.composition.shifted_noise import ShiftedNoise
 from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached
-from dipapprox.laws.family import Family
 from dipapprox.numerics.powers import logarithm, power
 from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.published.divergences import Terms
@@ -222,11 +221,11 @@ def least_of_shifts(
     bits = (width.denominator // width.numerator).bit_length() + 1
     lower = upper = Fraction(0)
     attaining: Pair | None = None
-    largest: dict[Family, tuple[ShiftedNoise, Pair]] = {}
+    largest: dict[bool, tuple[ShiftedNoise, Pair]] = {}
     for shift, pair in shifts:
-        known = largest.get(shift.family)
-        if known is None or shift.square > known[0].square:
-            largest[shift.family] = shift, pair
+        known = largest.get(not shift.square)
+        if known is None or (shift.square, shift.shifts) > (known[0].square, known[0].shifts):
+            largest[not shift.square] = shift, pair
     for shift, pair in largest.values():
         found = shift.least_budget(delta, bits)
         if found is None:
