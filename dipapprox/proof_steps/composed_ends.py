@@ -78,7 +78,7 @@ class _Prover(Attempts):
             at = ComposedGoal(True, nothing, found.delta, nothing, self._step)
             at = replace(at, pure=ends.most_by == LOSSES)
             # What greatest losses bound may be known much closer than from below.
-            width = max(ends.width or nothing, DEFAULT_WIDTH / 4 if at.pure else _LEAST_WIDTH)
+            width = max(ends.width or nothing, DEFAULT_WIDTH / 4 if at.pure else self._least_width)
             lower, upper = ends.lower, ends.upper
             below, infinite = replace(at, kept=False, pure=False), lower is None
             if lower is None or (upper is None and lower > _MUCH):
@@ -93,8 +93,8 @@ class _Prover(Attempts):
         if found.delta_enclosure is not None and found.eps_prv is not None:
             deltas = found.delta_enclosure
             at = ComposedGoal(True, found.eps_prv, nothing, nothing, self._step)
-            few = 10**12 if found.pipeline.times == 1 else 10**6
-            width = max(deltas.width, deltas.upper / few)
+            share = Fraction(1, 10**12) if found.pipeline.times == 1 else self._least_width
+            width = max(deltas.width, deltas.upper * share)
             lower = self._end(replace(at, kept=False), True, deltas.lower, width) or nothing
             if deltas.upper or not self._confirmed(replace(at, step=None)):
                 upper = self._end(at, True, deltas.upper, width)
@@ -108,8 +108,7 @@ class _Prover(Attempts):
         """Prove an end, or one that is farther outward; None if it is given up."""
         known: Fraction | None = None  # what the finest grid shows
         shares = [Fraction(0)] * exact + [*_WIDER]
-        with suppress(NoCertificate):
-            shares[exact:exact] = [_CLOSE] * self._opened().is_one
+        shares[exact:exact] = [_CLOSE] * self._is_one
         for share in shares:
             place = _outward(end, share * width, at.kept)
             if (place >= 1 and is_delta) or not (place or at.kept):
@@ -158,6 +157,17 @@ class _Prover(Attempts):
         if missing is not None and (last or self.ended is not None):
             self._missing.append(missing)
         return missing is None
+
+    @property
+    def _is_one(self) -> bool:
+        with suppress(NoCertificate):
+            return self._opened().is_one
+        return False
+
+    @property
+    def _least_width(self) -> Fraction:
+        """Of an interval; grids are the kernel's own where none was used."""
+        return _LEAST_WIDTH if self._is_one or self._found.grid is not None else DEFAULT_WIDTH / 4
 
     def _opened(self) -> PipelineProofs:
         if self._written is None:

@@ -17,6 +17,7 @@ from itertools import chain
 from math import ceil, exp, log, log2
 
 from dipapprox.composition.divergences import Statement
+from dipapprox.composition.grid import first_step
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.balls import precision, to_ball, upper_at
 from dipapprox.kernel.compositions import read_pipeline
@@ -134,7 +135,7 @@ class PipelineProofs:
         if self.is_one:
             yield self._once(goal, gap)
             return
-        first = goal.step or 1 / (16 * self._total**0.5)
+        first = goal.step or self._first_step()
         steps_of = {finer: short(first / finer) for finer in _FINER}
         closely = self._adaptive(steps_of[1])
         program = self._parts(0) if closely is None else self._program(closely)
@@ -144,6 +145,12 @@ class PipelineProofs:
         # Pairs that are chosen as it goes cost much work.
         for chosen in dict.fromkeys((None, closely)):
             yield from self._on_grids(goal, gap, steps_of, chosen)
+
+    def _first_step(self) -> float:
+        """One near whose multiples atoms lie, if no grid was used."""
+        known = [each for own in self._catalogue.values() for each, _ in own]
+        size = short(1 / (16 * self._total**0.5))
+        return float(first_step(known, size)[0].loss(1))
 
     def _on_grids(
         self, goal: ComposedGoal, gap: Fraction, steps_of: dict[int, Fraction], chosen: int | None

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from fractions import Fraction as F
 from math import exp, log, sqrt
+from random import Random
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from dipapprox.composition.divergences import Divergences, Statement
 from dipapprox.composition.mechanisms import ConcentratedStatement, Gaussian
 from dipapprox.composition.mechanisms import RenyiStatement as Renyi
 from dipapprox.composition.products import RepeatedRun
+from dipapprox.composition.profile import bounds_at
 from dipapprox.composition.shifted_noise import ShiftedNoise
 from dipapprox.composition.statements import StatementProfile, concentrated_at, worst_of_many
 from dipapprox.limits import limited
@@ -157,6 +159,44 @@ def test_gaussian_noise_beside_it(shifts, square, factor) -> None:
         values.append(float(one.lower))
     truth = float(weights @ values / weights.sum())
     assert float(found.lower) == pytest.approx(truth, abs=1e-4)
+
+
+def _losses(noise: ShiftedNoise, step: float, reach: int) -> np.ndarray:
+    """How likely losses are in cells about multiples of a step."""
+    edges = (np.arange(-reach, reach + 2) - 0.5) * step
+    v = float(noise.square)
+    laws = [np.diff(stats.norm.cdf(edges, v / 2, sqrt(v)))] if v else []
+    for shift, times in noise.shifts:
+        t = float(shift)
+        inner = exp(-t) / 2 + (np.exp((np.clip(edges, -t, t) - t) / 2) - exp(-t)) / 2
+        laws += [np.diff(np.where(edges < -t, 0, np.where(edges >= t, 1, inner)))] * times
+    found = laws[0]
+    for law in laws[1:]:
+        found = fftconvolve(found, law)[reach : 3 * reach + 1]
+    return found
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_profiles_of_noise_are_those_of_sums_of_losses(seed) -> None:
+    """H at any α, and masses of one set: 200 cases."""
+    random, step = Random(seed), 1 / 100
+    for _ in range(50):
+        square = random.choice([F(0), F(random.randint(1, 60), 16)])
+        shifts = {F(random.randint(1, 32), 8): random.choice([1, 1, 2]) for _ in range(2)}
+        noise = ShiftedNoise(square, tuple(sorted(shifts.items())))
+        most = sum(float(t) * n for t, n in noise.shifts) + float(square) + 9 * sqrt(square) + 1
+        law = _losses(noise, step, round(most / step))
+        places = step * (np.arange(len(law)) - len(law) // 2)
+        loss = random.choice([random.uniform(-3, 6), float(random.choice([*shifts]))])
+        with precision(100):
+            alpha = to_ball(F(loss)).exp()
+            point = noise.profile(100).at(alpha)
+            low, high = bounds_at(noise.profile(100), alpha)
+        true = float(law @ np.maximum(-np.expm1(np.minimum(loss - places, 0)), 0))
+        assert low - F(1, 100) < true < high + F(1, 100) and high - low < F(1, 2**70)
+        for x in (exp(loss) / 2, 1.0, 2 * exp(loss)):
+            worst = float(law @ np.maximum(-np.expm1(np.minimum(log(x) - places, 0)), 0))
+            assert float(point.first) - x * float(point.second) < worst + 0.01
 
 
 def test_many_numbers_and_many_bits() -> None:

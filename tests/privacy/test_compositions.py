@@ -71,7 +71,7 @@ def test_gaussian_releases_are_one() -> None:
 
 
 def test_claims_just_inside_and_outside() -> None:
-    composed = dipapprox.compose([{"mechanism": "laplace", "scale": 6, "times": 10}])
+    composed = dipapprox.compose([{"mechanism": "laplace", "scale": 20, "times": 100}])
     known = composed.delta(1, "1e-6").delta_enclosure
     inside, outside = known.upper + F(1, 10**6), known.lower - F(1, 10**6)
     for delta, expected in ((inside, Answer.DP), (outside, Answer.NOT_DP)):
