@@ -238,7 +238,12 @@ class Calls(Expressions):
 
     def _mechanism(self, call: ast.Call, place: Place, target: ast.Target | None) -> None:
         """Exp(a*eps, scores): index i with probability proportional to e^{a eps scores[i]}."""
-        rate = constants.evaluate_rate(call.arguments[0], self.constants)
+        written = call.arguments[0]
+        rate, degree = constants.monomial(written, self.constants)
+        if degree != 1 or not isinstance(rate, Fraction) or rate <= 0:
+            message = "a rate must be a*eps with a number a > 0"
+            hint = "e.g. 'Exp(eps/2, score)'; to prefer small scores, negate them"
+            raise Wrong("value error", message, written.span, hint)
         options = []
         for position, score in enumerate(self._candidates(call, call.arguments[1:])):
             number = core.Constant(Fraction(position + 1), span=call.span)

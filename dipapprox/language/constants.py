@@ -131,15 +131,6 @@ def evaluate_range(
     return range(first, evaluate_integer(ends.last, constants, "an end of a range", hint) + 1)
 
 
-def evaluate_rate(node: ast.Expression, constants: Mapping[str, Fraction]) -> Fraction:
-    """Evaluate the rate a*eps of an exponential mechanism; returns a."""
-    coefficient, degree = monomial(node, constants)
-    if degree != 1 or not isinstance(coefficient, Fraction) or coefficient <= 0:
-        hint = "e.g. 'Exp(eps/2, score)'; to prefer small scores, negate them"
-        raise Wrong("value error", "a rate must be a*eps with a number a > 0", node.span, hint)
-    return coefficient
-
-
 def evaluate_exponent(node: ast.Expression, constants: Mapping[str, Fraction]) -> int:
     """Evaluate the exponent of a power; `Wrong` if it is no whole number of moderate size."""
     exponent = evaluate_integer(node, constants, "an exponent")

@@ -7,8 +7,9 @@ feasible states; a constant compared with a sample is a node, and such states co
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from fractions import Fraction
+from graphlib import CycleError, TopologicalSorter
 from itertools import groupby
 
 from dipapprox.data_classes import Record
@@ -87,19 +88,13 @@ def _depth(guards: Iterable[Guard]) -> int:
             smaller.setdefault(node, set())
         for node in high:
             smaller[node] |= low
-    layers = _longest_path(smaller)
     constants = any(isinstance(node, LinearForm) for node in smaller)
-    return (len(smaller) if layers is None else layers) - constants
-
-
-def _longest_path(smaller: Mapping[_Node, set[_Node]]) -> int | None:
-    """Count the nodes on a longest path by removing sinks layer by layer; None on a cycle."""
-    left = {node: set(below) for node, below in smaller.items()}
-    layers = 0
-    while left:
-        sinks = {node for node, below in left.items() if not below & left.keys()}
-        if not sinks:
-            return None
-        left = {node: below for node, below in left.items() if node not in sinks}
+    order, layers = TopologicalSorter(smaller), 0
+    try:
+        order.prepare()
+    except CycleError:
+        return len(smaller) - constants
+    while order.is_active():
+        order.done(*order.get_ready())
         layers += 1
-    return layers
+    return layers - constants

@@ -18,7 +18,7 @@ from functools import partial
 from math import isinf
 from operator import add, and_, mul, or_, sub, truediv
 from types import NoneType
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from dipapprox.errors import SourceError, UserError
 from dipapprox.language import ast
@@ -37,27 +37,13 @@ Result = TypeVar("Result")  # what operators make of a symbol
 OFFERED = "only + - * / with numbers, comparisons, and what dipapprox offers"
 
 
-class SymbolRun(Protocol):
-    """The path that is followed: all symbols are of it."""
-
-    @property
-    def here(self) -> Span | None: ...
-    def decide(self, condition: Any) -> bool: ...
-    def value_of(self, quantity: Any) -> Value: ...
-    def where(self, condition: Any, yes: Any, no: Any) -> Any: ...
-    def declares(self, text: str) -> bool: ...
-    def is_text(self, quantity: Any) -> bool: ...
-    def largest(self, node: ast.Expression) -> Fraction | None: ...
-    def refusal(self, message: str, hint: str = "", kind: str = "type error") -> SourceError: ...
-    def call(self, function: Any, /, *placed: Any, **named: Any) -> Any: ...
-
-
 _RUNNING: ContextVar[Any] = ContextVar("running", default=None)
 
 
-def running() -> SymbolRun:
-    """Return what evaluates: on the paths of a mechanism, the path; `UserError` if nothing does."""
-    found: SymbolRun | None = _RUNNING.get()
+def running() -> Any:
+    """Return the `Machine`: on the paths of a mechanism the path, which all symbols are of;
+    `UserError` if nothing evaluates."""
+    found = _RUNNING.get()
     if found is None:
         message = "noise is drawn in a mechanism that dipapprox executes, not by calling it"
         hint = "@dipapprox.mechanism makes a function one; dipapprox.verify(function, …) asks"
@@ -121,7 +107,7 @@ class Symbolic(Uncopied, Generic[Result]):
         return None if self.compute is None or self.cells else self.compute({})
 
     def refusal(self, message: str, hint: str = OFFERED) -> SourceError:
-        return running().refusal(f"{self.WHAT} {message}", hint)
+        return running().refusal(f"{self.WHAT} {message}", hint)  # type: ignore[no-any-return]  # an error
 
     if TYPE_CHECKING:  # what readers may write, and nobody runs
 
@@ -169,7 +155,7 @@ class Weight(Symbolic["Weight"]):
             what = "a root, a logarithm or a power of e"
             hint = "it stands in scales and probabilities; ceil(log2(n)) is (n - 1).bit_length()"
         message = "is not known while the function runs, so nothing can depend on its size"
-        return running().refusal(f"{what} {message}", hint)
+        return running().refusal(f"{what} {message}", hint)  # type: ignore[no-any-return]  # an error
 
 
 # --- exact numbers and expressions ----------------------------------------------------------------
@@ -253,7 +239,7 @@ def truth(symbol: Symbolic[Any]) -> bool:
     if isinstance(symbol, Weight):
         raise symbol.unknown()
     if isinstance(symbol, Condition):
-        return running().decide(symbol)
+        return running().decide(symbol)  # type: ignore[no-any-return]  # a truth value
     # No name is empty.
     return is_text(symbol) or truth(compared(Relation.NOT_EQUAL, symbol, 0))
 
