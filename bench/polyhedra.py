@@ -173,20 +173,29 @@ def plain_values(events: Sequence[Event]) -> list[float]:
     """
     if any(law.family is not GAUSSIAN for event in events for law in event.samples):
         raise NoAnswer("scipy has no such probability")
-    return list(map(_by_scipy, events))
+    return list(map(by_scipy, events))
 
 
-def _by_scipy(event: Event) -> float:
-    places = range(len(event.samples))
-    rows = np.array([[float(g.coefficient(k)) for k in places] for g in event.guards])
-    deviations = np.array([float(law.scale) for law in event.samples])
+def by_scipy(event: Event, error: float = 1e-6) -> float:
+    """NOT RIGOROUS: of Gaussian samples, forms between bounds as a multivariate normal vector."""
+    ends: dict[tuple[Fraction, ...], list[float]] = {}
+    for guard in event.guards:
+        row = [guard.coefficient(k) for k in range(len(event.samples))]
+        unit = next(filter(None, row))
+        bounds = ends.setdefault(tuple(c / unit for c in row), [-np.inf, np.inf])
+        bound = float(-guard.constant / unit)
+        bounds[unit > 0] = min(bounds[1], bound) if unit > 0 else max(bounds[0], bound)
+    rows = np.array([list(map(float, row)) for row in ends])
+    lower, upper = np.array(list(ends.values())).T
+    means, scales = np.array([[float(law.mean), float(law.scale)] for law in event.samples]).T
     found = multivariate_normal.cdf(
-        -np.array([float(g.constant) for g in event.guards]),
-        mean=rows @ np.array([float(law.mean) for law in event.samples]),
-        cov=(rows * deviations**2) @ rows.T,
+        upper,
+        lower_limit=lower,
+        mean=rows @ means,
+        cov=(rows * scales**2) @ rows.T,
         allow_singular=True,
         maxpts=100_000,
-        abseps=1e-6,
+        abseps=error,
         releps=0.0,
         rng=np.random.default_rng(1),
     )

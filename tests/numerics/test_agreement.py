@@ -4,12 +4,11 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from random import Random
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
+from bench.polyhedra import by_scipy
 from dipapprox import Enclosure
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Connected, Event
@@ -84,36 +83,6 @@ def enclosures(part: Event) -> list[Enclosure]:
                 assert answer.width <= Fraction(1, 2**bits), method.name
                 found.append(answer)
     return found
-
-
-def by_scipy(event: Event) -> float:
-    """Of Gaussian samples: forms between bounds, as a multivariate normal distribution."""
-    ends: dict[tuple[Fraction, ...], list[float]] = {}
-    for guard in event.guards:
-        row = [guard.coefficient(k) for k in range(len(event.samples))]
-        unit = next(filter(None, row))
-        bounds = ends.setdefault(tuple(c / unit for c in row), [-np.inf, np.inf])
-        bound = float(-guard.constant / unit)
-        bounds[unit > 0] = min(bounds[1], bound) if unit > 0 else max(bounds[0], bound)
-    rows = np.array([list(map(float, row)) for row in ends])
-    lower, upper = np.array(list(ends.values())).T
-    means, scales = (
-        np.array([float(x) for x in own])
-        for own in zip(*((law.mean, law.scale) for law in event.samples), strict=True)
-    )
-    return float(
-        stats.multivariate_normal.cdf(
-            upper,
-            lower_limit=lower,
-            mean=rows @ means,
-            cov=rows @ np.diag(scales**2) @ rows.T,
-            allow_singular=True,
-            maxpts=200_000,
-            abseps=1e-5,
-            releps=0.0,
-            rng=np.random.default_rng(1),
-        )
-    )
 
 
 def random_order(chance: Random, size: int, families: Sequence[Family]) -> Event:
@@ -238,7 +207,7 @@ def test_all_that_enclose_an_event_agree(kind, data) -> None:
         assert len(found) >= 2 or kind == "any forms"
         assert all(one.meets(other) for one in found for other in found)
         if found and is_gaussian(part):
-            near = by_scipy(part)
+            near = by_scipy(part, 1e-5)
             assert all(float(x.lower) - 1e-3 <= near <= float(x.upper) + 1e-3 for x in found)
 
 
@@ -252,7 +221,7 @@ def test_bounds_of_guards_hold_whatever_the_dependence(rows, constants) -> None:
     guards = [form(dict(enumerate(row)), c) for row, c in zip(rows, constants, strict=False)]
     event = Event((of_family(GAUSSIAN),) * 3, tuple(guards))
     assert has_half_spaces(event)
-    found, true = GuardByGuard().enclose([event], 10)[0], by_scipy(event)
+    found, true = GuardByGuard().enclose([event], 10)[0], by_scipy(event, 1e-5)
     if isinstance(found, Enclosure):
         assert found.width <= Fraction(1, 2**10)
         assert float(found.lower) - 1e-3 <= true <= float(found.upper) + 1e-3

@@ -1,7 +1,7 @@
 """Events of sums, of reals and of integers: identities, points one by one, θ functions, scipy."""
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import partial
@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import dipapprox
+from bench.polyhedra import by_scipy, partial_sums, tree_of_counters
 from dipapprox import Enclosure, Limits, Options
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.events.canonical import canonical
@@ -30,37 +31,18 @@ from dipapprox.numerics.elimination.engine import Eliminated, without_certain
 from dipapprox.numerics.elimination.planning import OrderEvent, order_event
 from dipapprox.numerics.integers.forests import law_masses
 from dipapprox.numerics.integers.sums import IntegerSums, sums_in
-from dipapprox.numerics.methods import Tier
+from dipapprox.numerics.methods import Method, Tier
 from dipapprox.privacy.subjects import open_method
 from dipapprox.semantics.execution import execute
 from tests.cases import text_of
 from tests.event_strategies import gauss, laplace, less, of_family
 from tests.exact.events import at_most, dlap, integer_events
 from tests.numerics.one_by_one import alone, enclosed
-from tests.numerics.test_agreement import by_scipy
 
 
 def parts_of(event: Event) -> list[Connected]:
     """The canonical parts; none if the event is impossible."""
     return [canonical(part) for _, part in connected_parts(event) or ()]
-
-
-def partial_sums(law: Distribution, count: int) -> Event:
-    """All of the first `count` partial sums are at least 0."""
-    sums = ({k: Fraction(-1) for k in range(n)} for n in range(1, count + 1))
-    return Event((law,) * count, tuple(LinearForm.of(each) for each in sums))
-
-
-def tree_of_counters(laws: Sequence[Distribution], thresholds: Sequence[int]) -> Event:
-    """Every node of a binary tree, a power of two leaves, is at least its threshold."""
-    guards, size, place = [], 1, 0
-    while size <= len(laws):
-        for start in range(0, len(laws), size):
-            terms = {k: Fraction(-1) for k in range(start, start + size)}
-            guards.append(LinearForm.of(terms, Fraction(thresholds[place])))
-            place += 1
-        size *= 2
-    return Event(tuple(laws), tuple(guards))
 
 
 # --- Events of sums, of reals and of integers: identities, points one by one, θ functions, --------
@@ -69,11 +51,11 @@ Q = Fraction
 DOUBLES = Eliminated(Tier.FLOAT64)
 
 
-def of_parts(event: Event, bits: int = 36) -> Enclosure:
+def of_parts(event: Event, bits: int = 36, method: Method = DOUBLES) -> Enclosure:
     """The product of the parts."""
     lower = upper = Q(1)
     for part in parts_of(event):
-        found = alone(DOUBLES, part, bits)
+        found = alone(method, part, bits)
         lower, upper = lower * found.lower, upper * found.upper
     return Enclosure(lower, upper)
 
@@ -82,7 +64,8 @@ def of_parts(event: Event, bits: int = 36) -> Enclosure:
 @pytest.mark.parametrize("count", [2, 5])
 def test_partial_sums_stay_positive_whatever_the_law(family, count) -> None:
     """Sparre Andersen: C(2n, n) / 4^n for every continuous symmetric law."""
-    found = of_parts(partial_sums(Distribution(family, Q(0), Q(3, 2)), count), 40)
+    (event,) = partial_sums(family, count).events()
+    found = of_parts(event, 40)
     assert Q(comb(2 * count, count), 4**count) in found
     assert found.width <= Q(1, 10**12)
 
@@ -94,31 +77,26 @@ def test_all_sums_stay_positive_as_each_of_them_is(family) -> None:
     law = Distribution(family, Q(1 if family.is_discrete else Q(-1, 3)), Q(3, 2))
     cut = Q(-1, 2) if family.is_discrete else Q(0)
 
-    def probability(event: Event) -> Enclosure:
-        lower = upper = Q(1)
-        for part in parts_of(event):
-            found = alone(method, part, 36)
-            lower, upper = lower * found.lower, upper * found.upper
-        return Enclosure(lower, upper)
+    def probability(*forms: LinearForm) -> Enclosure:
+        return of_parts(Event((law,) * n, forms), 36, method)
 
     known = [Enclosure.exact(1)]
     steps = []
     for n in range(1, 4):
         forms = [LinearForm.of({k: Q(-1) for k in range(m)}, cut) for m in range(1, n + 1)]
-        steps.append(probability(Event((law,) * n, (forms[-1],))))
+        steps.append(probability(forms[-1]))
         terms = [(steps[k - 1], known[n - k]) for k in range(1, n + 1)]
         lower = sum((a.lower * b.lower for a, b in terms), Q(0)) / n
         upper = sum((a.upper * b.upper for a, b in terms), Q(0)) / n
-        known.append(probability(Event((law,) * n, tuple(forms))))
+        known.append(probability(*forms))
         assert known[-1].meets(Enclosure(lower, upper)), (n, family)
         assert upper - lower < Q(1, 2**28) and known[-1].width < Q(1, 2**30)
 
 
 def test_trees_of_counters_are_what_scipy_says() -> None:
-    laws = [Distribution(GAUSSIAN, Q(k % 2), Q(2)) for k in range(8)]
-    event = tree_of_counters(laws, [-2, -1, -2, -1, -3, -2, -1, -2, 0, -1, 0, 1, 2, 1, 4])
+    (event,) = tree_of_counters(GAUSSIAN, 8).events()
     found = of_parts(event)
-    assert float(found.lower) - 2e-4 <= by_scipy(event) <= float(found.upper) + 2e-4
+    assert float(found.lower) - 2e-4 <= by_scipy(event, 1e-5) <= float(found.upper) + 2e-4
     assert found.width <= Q(1, 2**36)
 
 
