@@ -62,16 +62,15 @@ def run(count: int, seed: int) -> Report:
     return report
 
 
+def any_law(chance: random.Random) -> Distribution:
+    mean = Fraction(chance.randint(-12, 12), chance.choice((1, 3, 4)))
+    scale = Fraction(chance.randint(1, 40), chance.choice((2, 7, 20)))
+    return Distribution(chance.choice(REAL_FAMILIES), mean, scale)
+
+
 def random_grid(chance: random.Random) -> tuple[Grid, list[Fraction]]:
     """A grid for one to three random laws and up to two constants."""
-    laws = [
-        Distribution(
-            chance.choice(REAL_FAMILIES),
-            Fraction(chance.randint(-12, 12), chance.choice((1, 3, 4))),
-            Fraction(chance.randint(1, 40), chance.choice((2, 7, 20))),
-        )
-        for _ in range(chance.randint(1, 3))
-    ]
+    laws = [any_law(chance) for _ in range(chance.randint(1, 3))]
     points = [Fraction(chance.randint(-9, 9), 5) for _ in range(chance.randint(0, 2))]
     grid = build_grid(laws, points, chance.choice((12, 30, 56)), chance.choice((1, 1, 2)))
     assert isinstance(grid, Grid)
