@@ -82,7 +82,9 @@ def proved_eps_prv(setting: Setting, question: AtDelta, answer: LeastEpsPrv) -> 
         prover.note("lower", "there is no witness")
     upper = found.upper
     if upper is not None and delta < 1:
-        goals = [prover.goal(answer.eps, delta, upper, Fraction(0))] * (width == 0)
+        exact = prover.goal(answer.eps, delta, upper, Fraction(0))
+        # Prices of shifts of published noise are exact, too.
+        goals = [exact] * (width == 0 or exact.is_pure)
         goals.append(prover.goal(answer.eps, delta, upper + hair, gap))
         kept = prover.confirmed("upper", goals)
         upper = None if kept is None else kept.claim.eps_prv

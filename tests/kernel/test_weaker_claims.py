@@ -365,6 +365,15 @@ def test_a_least_eps_prv_is_proved_and_a_hair_inside_is_not(name, delta) -> None
         assert is_proved(program, place, Fraction(delta), hair / 100, own.witness) is breaks
 
 
+def test_what_a_shift_of_published_noise_costs_is_proved_exactly() -> None:
+    """The lower end, at outputs that are far away, is less than that."""
+    text = "input q in {0, 1}\noutput y in real\nadjacent linf 1\ny <- Logistic(q, 1 / eps)"
+    own = least_eps_prv(program_of(text), PROVED, 0)
+    least, most = own.eps_prv_enclosure.lower, own.eps_prv_enclosure.upper
+    assert least is not None and 0 < HALF - least < Fraction(1, 10**9) and most == HALF
+    assert own.reason is None
+
+
 def test_an_irrational_eps_prv_is_between_rational_ones() -> None:
     program = program_of(text_of("kernel/ends-response"))
     # 3/4 - 2 * 1/4
