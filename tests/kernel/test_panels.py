@@ -4,15 +4,17 @@ import random
 from collections import Counter
 from collections.abc import Iterable
 from fractions import Fraction
+from itertools import pairwise
 from math import exp, pi
 from typing import Any
 
 import numpy as np
 import pytest
-from flint import arb
+from flint import arb, arb_poly
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dipapprox.kernel import grid, panels
 from dipapprox.kernel.balls import precision, to_ball
 from dipapprox.kernel.errors import NotProved, Refused, budget
 from dipapprox.kernel.evaluate import evaluate
@@ -55,6 +57,10 @@ def test_products_and_differences_are_bounded_on_their_sides_beyond_the_grid() -
             assert tail.values == values
             assert lower(tail.whole) <= 0 < most <= upper(tail.whole) <= most + Fraction(1, 1000)
         assert not _product(endless, endless).whole.is_finite()
+        cells = (Sampled([arb(3)], one, other), Sampled([arb(1)], other, endless))
+        both = grid.mixed(zip((arb(1), arb(2)), cells, strict=True))
+        assert (both.cells, both.left, both.right.values) == ([5], (23, 14), 24)
+        assert not both.right.whole.is_finite()
 
 
 def test_what_lies_beyond_the_integers_of_a_grid_counts_on_its_side() -> None:
@@ -70,7 +76,10 @@ def test_what_lies_beyond_the_integers_of_a_grid_counts_on_its_side() -> None:
                 assert most <= upper(ball) <= most + little
             assert 1 + own - little <= lower(cell) <= 1 + own
         below, above = made.restrict(f, None, ONE), made.restrict(f, ONE, None)
-        for tail, most in ((below.left, 2), (above.right, 8), (below.right, 0), (above.left, 0)):
+        far = [made.restrict(f, -FAR * ONE, None), made.restrict(f, None, FAR * ONE)]
+        beyond = [(tail, most) for each in far for tail, most in ((each.left, 2), (each.right, 8))]
+        beyond += [(below.left, 2), (above.right, 8), (below.right, 0), (above.left, 0)]
+        for tail, most in beyond:
             assert lower(tail.whole) <= 0 <= most <= upper(tail.whole) <= most + little
         # What is added to 10 that lie on one side may be anywhere, with masses of at most 10 / 2.
         none, ten = Tail(nothing, nothing), Tail(arb(8), arb(10))
@@ -196,6 +205,51 @@ def test_sums_are_nowhere_denser_than_what_is_added(family) -> None:
         with precision(rough.precision):
             _, most, _ = made.summed(made.density(law("Gauss"), ONE), law(family, 0, size))
         assert float(most) * float(size) == pytest.approx(PEAKS[family])
+
+
+@pytest.mark.parametrize("family", PEAKS)
+def test_densities_are_known_beyond_the_panels(family) -> None:
+    own = law(family, 1, 2)
+    with precision(FINE.precision):
+        made = Panels(Leaves({own}, set(), set()), ONE, FINE)
+        f, known = made.density(own, ONE), own.on(RealFamily)
+        z = [to_ball((end - 1) / 2) for end in (made.ends[0], made.ends[-1])]
+        for tail, place, side in ((f.left, z[0], -1), (f.right, z[1], 1)):
+            assert upper(tail.values) >= lower(panels.value(family, place, side) / 2)
+        assert f.left.whole.overlaps(known.below(z[0])) and f.right.whole.overlaps(
+            known.above(z[1])
+        )
+
+
+def test_sums_hold_densities_on_panels_of_different_widths() -> None:
+    """Gaussian noise of scales 10 and 1; the expansions between narrow panels go no further."""
+    wide, rough = law("Gauss", 0, 10), replace(accuracy(20), terms=8)
+    with precision(100):
+        made = Panels(Leaves({wide}, {ONE / 100, 0 * ONE}, {law("Gauss")}), ONE, rough)
+        found = made.convolved(made.density(wide, ONE), law("Gauss"))
+        for (low, high), cell in zip(pairwise(made.ends), found.cells, strict=True):
+            for place, end in ((low, -1), ((low + high) / 2, 0), (high, 1)):
+                z = to_ball(place) / arb(101).sqrt()
+                assert cell(arb(end)).overlaps(panels.value("Gauss", z, 0) / arb(101).sqrt())
+
+
+@pytest.mark.parametrize("place", [0, -1])
+def test_what_goes_beyond_the_panels_and_comes_from_there(place) -> None:
+    """From a uniform density on the panel at an end, and from 10 beyond it."""
+    with precision(100):
+        made = Panels(Leaves({law("Gauss")}, set(), set()), ONE, accuracy(20))
+        none, ten = Tail(arb(0), arb(0)), Tail(arb(8), arb(10))
+        nowhere, half = [made.nothing] * len(made.halves), made.halves[place]
+        f = Sampled([*nowhere], none, none)
+        f.cells[place] = arb_poly([1])
+        found = made.convolved(f, law("Gauss"))
+        near = found.left if place == 0 else found.right
+        # The tail is convex.
+        assert upper(near.whole) >= lower(2 * half * normal(-half))
+        f = Sampled(
+            [made.nothing] * len(made.halves), *((ten, none) if place == 0 else (none, ten))
+        )
+        assert upper(made.convolved(f, law("Gauss")).cells[place](arb(0))) > Fraction(398, 100)
 
 
 def test_sums_on_many_panels_are_refused() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import product
 from math import exp, floor, sqrt
 from statistics import NormalDist
 from typing import Any
@@ -104,6 +105,11 @@ def test_few_bits_prove_nothing_false(text, eps_prv, delta) -> None:
     for bits in (-40, 0, 1001):
         refuses(Refused, "bits are not in", replay, machine, claim, [{**step, "bits": bits}])
     assert isinstance(replay(*proof_of(text, number_json(eps_prv), above)), Private)
+    own = read_machine(machine)
+    for bits, (u, v) in product((1, 12), adjacent_pairs(own.adjacency, own.domains)):
+        pair = {"rule": "published violation", "input": [*u], "adjacent": [*v], "delta": above}
+        violated = claim | {"verdict": "Not_DP", "delta": above}
+        refuses(Refuted, "not larger", replay, machine, violated, [step | pair | {"bits": bits}])
 
 
 TWO = text_of("kernel/published-two")
