@@ -75,6 +75,7 @@ def test_what_lies_beyond_the_integers_of_a_grid_counts_on_its_side() -> None:
             for ball, most in ((cell, 1 + own), (near.values, own), (far.values, made.size + 10)):
                 assert most <= upper(ball) <= most + little
             assert 1 + own - little <= lower(cell) <= 1 + own
+            assert not near.whole.is_finite() and not far.whole.is_finite()
         below, above = made.restrict(f, None, ONE), made.restrict(f, ONE, None)
         far = [made.restrict(f, -FAR * ONE, None), made.restrict(f, None, FAR * ONE)]
         beyond = [(tail, most) for each in far for tail, most in ((each.left, 2), (each.right, 8))]
