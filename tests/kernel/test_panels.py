@@ -224,7 +224,7 @@ def test_densities_are_known_beyond_the_panels(family) -> None:
 
 def test_sums_hold_densities_on_panels_of_different_widths() -> None:
     """Gaussian noise of scales 10 and 1; the expansions between narrow panels go no further."""
-    wide, rough = law("Gauss", 0, 10), replace(accuracy(20), terms=8)
+    wide, rough = law("Gauss", 0, 10), accuracy(20)._replace(terms=8)
     with precision(100):
         made = Panels(Leaves({wide}, {ONE / 100, 0 * ONE}, {law("Gauss")}), ONE, rough)
         found = made.convolved(made.density(wide, ONE), law("Gauss"))
