@@ -35,7 +35,7 @@ from tests.kernel.edits import places_in, require_sound, variants, with_at
 from tests.kernel.machines import judged as judging
 from tests.kernel.served import EXAMPLES, proof_for, written
 from tests.kernel.streams import draw, stream
-from tests.proofs.test_rounds import Writer
+from tests.proofs.test_rounds import random_stream
 
 PROGRAMS = Path(__file__).parent.parent.parent / "programs"
 OPTIONS = Options(proved=True)
@@ -114,7 +114,7 @@ def test_where_nothing_can_be_written_that_is_found_out_once(monkeypatch) -> Non
 
 @pytest.mark.parametrize("seed", range(6))
 def test_budgets_of_random_streams_are_replayed_or_refused(seed) -> None:
-    program = dipapprox.parse(Writer(seed).program())
+    program = dipapprox.parse(random_stream(seed))
     try:
         proof = found(program)
     except dipapprox.UserError:

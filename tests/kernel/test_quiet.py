@@ -1,7 +1,8 @@
 """Runs that publish nothing more, shifted together: budgets, forgeries, and pairs by hand."""
 
 import copy
-from collections.abc import Iterator
+import random
+import re
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -20,7 +21,7 @@ from tests.kernel import streams
 from tests.kernel.edits import require_sound
 from tests.kernel.machines import judged
 from tests.kernel.test_potentials import file_of
-from tests.proofs.test_rounds import Writer, of_rounds
+from tests.proofs.test_rounds import of_rounds, random_stream
 
 STREAM = text_of("kernel/quiet-stream")
 
@@ -62,21 +63,17 @@ def test_rounds_that_are_written_out_need_as_much() -> None:
     assert dipapprox.decide(rounds, budget="9/20").answer is Answer.NOT_DP
 
 
-class Quiet(Writer):
-    """Writes programs that publish seldom, and end often."""
-
-    def _leaf(self) -> Iterator[str]:
-        yield "skip"
-        if self._chance.random() < 0.1:
-            yield f"publish {self._chance.choice('ab')}"
-        if self._chance.random() < 0.1:
-            yield f"{self._chance.choice(self._stored)} <- r"
-        yield from self._end(0.4, 0.6)
+def quiet(seed: int) -> str:
+    """A program that publishes seldom."""
+    chance = random.Random(seed)
+    return re.sub(
+        "publish .", lambda one: one[0] if chance.random() < 0.1 else "skip", random_stream(seed)
+    )
 
 
-@pytest.mark.parametrize("seed", [24, 38])
+@pytest.mark.parametrize("seed", [11, 33])
 def test_some_rounds_of_random_programs_never_need_more(seed) -> None:
-    program = Quiet(seed).program()
+    program = quiet(seed)
     proof = found(program)
     for turns in (1, 2):
         some = of_rounds(program, turns)

@@ -337,7 +337,7 @@ def test_ctrl_c_ends_in_unknown(stops, monkeypatch) -> None:
 # --- Random programs with streams: budgets for any number of rounds beside those of some rounds ---
 
 
-def stream(seed: int) -> str:
+def random_stream(seed: int) -> str:
     """A program with a stream: stored samples, nested comparisons, now and then an end."""
     text = write("streams", 40, "start", random.Random(seed).choice)
     if seed % 5:
@@ -349,7 +349,7 @@ def stream(seed: int) -> str:
 @pytest.mark.parametrize("seed", part(range(1, 19), 3))
 def test_some_rounds_never_need_more(seed) -> None:
     adjacency = ("linf 1", "increasing 1", "decreasing 2")[seed % 3]
-    text = stream(seed).replace("linf 1", adjacency)
+    text = random_stream(seed).replace("linf 1", adjacency)
     proof = dipapprox.prove(dipapprox.parse(text), options=Options(limits=Limits(seconds=20)))
     for rounds in (1, 2, 3):
         some = of_rounds(text, rounds)
@@ -360,7 +360,7 @@ def test_some_rounds_never_need_more(seed) -> None:
 @pytest.mark.parametrize("seed", [6, 11, 14, 19, 45, 60, 61, 67, 83, 97])
 def test_exact_budgets_are_needed_by_some_rounds(seed) -> None:
     """As many as the tight run takes: its word costs that much in the finite program, too."""
-    text = stream(seed)
+    text = random_stream(seed)
     proof = dipapprox.prove(dipapprox.parse(text))
     if proof.is_exact and isinstance(proof.evidence, RunCost):
         rounds = min(6, len(proof.evidence.run))
@@ -416,7 +416,7 @@ def test_a_claim_below_what_some_rounds_need_is_refuted() -> None:
 @pytest.mark.parametrize("seed", [4, 21])
 def test_silent_rounds_lose_again_and_again(seed) -> None:
     """What is published tells no step, but all runs that publish nothing need more and more."""
-    text = stream(seed)
+    text = random_stream(seed)
     proof = dipapprox.prove(dipapprox.parse(text))
     assert isinstance(proof, StreamProof) and proof.again is not None
     assert proof.has_none
