@@ -54,6 +54,9 @@ class Jet(Record):
     slopes: tuple[Enclosure, Enclosure] | None = (_ZERO, _ZERO)
 
 
+_MINUS_ONE = Jet(Enclosure.exact(-1))
+
+
 def eps_jet(lower: Fraction, upper: Fraction) -> Jet:
     return Jet(Enclosure(lower, upper), (_ONE, _ZERO))
 
@@ -80,14 +83,14 @@ def _evaluate(formula: Formula, values: Mapping[str, Jet], bits: int) -> Jet:
         case Name(name):
             return values[name]
         case Negation(operand):
-            return _negated(_evaluate(operand, values, bits))
+            return _product(_MINUS_ONE, _evaluate(operand, values, bits))
         case Operation(left, operator, right):
             first, second = _evaluate(left, values, bits), _evaluate(right, values, bits)
             match operator:
                 case Operator.ADD:
                     return _sum(first, second)
                 case Operator.SUBTRACT:
-                    return _sum(first, _negated(second))
+                    return _sum(first, _product(_MINUS_ONE, second))
                 case Operator.MULTIPLY:
                     return _product(first, second)
                 case Operator.DIVIDE:
@@ -100,13 +103,6 @@ def _evaluate(formula: Formula, values: Mapping[str, Jet], bits: int) -> Jet:
             return _call(function, _evaluate(argument, values, bits), argument.span, bits)
         case _:
             assert_never(formula)
-
-
-def _negated(x: Jet) -> Jet:
-    slopes = None
-    if x.slopes is not None:
-        slopes = intervals.negate(x.slopes[0]), intervals.negate(x.slopes[1])
-    return Jet(intervals.negate(x.value), slopes)
 
 
 def _sum(x: Jet, y: Jet) -> Jet:
@@ -147,7 +143,7 @@ def _inverse(x: Jet, span: Span | None) -> Jet:
     value = intervals.reciprocal(x.value)
     square = intervals.power(value, 2)
     cube = intervals.power(value, 3)
-    return _composed(x, value, intervals.negate(square), cube + cube)
+    return _composed(x, value, intervals.multiply(_MINUS_ONE.value, square), cube + cube)
 
 
 def _power(formula: Operation, x: Jet, y: Jet, bits: int) -> Jet:
@@ -191,7 +187,8 @@ def _call(function: FormulaFunction, x: Jet, span: Span | None, bits: int, word:
                 raise Undefined(reason, span, certain=upper <= 0)
             value = intervals.logarithm(x.value, bits)
             first = intervals.reciprocal(x.value)
-            return _composed(x, value, first, intervals.negate(intervals.power(first, 2)))
+            second = intervals.multiply(_MINUS_ONE.value, intervals.power(first, 2))
+            return _composed(x, value, first, second)
         case FormulaFunction.SQRT:
             if lower < 0:
                 raise Undefined("the square root of a negative number", span, certain=upper < 0)

@@ -19,10 +19,6 @@ _MOST_EXPONENT = 65_536
 _MOST_POWER = 10_000
 
 
-def negate(x: Enclosure) -> Enclosure:
-    return Enclosure(-x.upper, -x.lower)
-
-
 def multiply(x: Enclosure, y: Enclosure) -> Enclosure:
     corners = [a * b for a in (x.lower, x.upper) for b in (y.lower, y.upper)]
     return _bounded(min(corners), max(corners))

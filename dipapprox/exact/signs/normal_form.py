@@ -68,9 +68,6 @@ class NormalForm(Record):
         """Return G' times the denominator of ρ, which x and y may divide."""
         return NormalForm(self.rate, derived(self.polynomial, -self.rate))
 
-    def at_zero(self) -> int:
-        return int(self.polynomial(0, 1))
-
     def function(self) -> ExponentialPolynomial:
         return exponential_polynomial(self.polynomial, -self.rate)
 

@@ -245,7 +245,7 @@ def near_zero(evaluator: Evaluator, most: Fraction | None) -> tuple[Fraction, in
     there are with n <= deg P_j.
     """
     order = 0
-    while not (value := evaluator.derivative(order).at_zero()):
+    while not (value := evaluator.derivative(order).polynomial(0, 1)):
         check_limits()
         order += 1
     rate = evaluator.form.rate * max(evaluator.form.degree, 1)
@@ -324,18 +324,11 @@ def _parts(form: NormalForm, interval: EpsilonInterval) -> tuple[int, _Parts]:
             return 1, [(form, cover(form, interval, _BOXES_IN_DOUBT), 1)]
         except BoxesUsedUp as stuck:
             raise LimitReached(f"degree-budget: degree {degree}; {stuck.reason}") from stuck
-    sign, found = squarefree_parts(form)
-    return sign, [(part, cover(part, interval, _MOST_BOXES), n) for part, n in found]
-
-
-def squarefree_parts(form: NormalForm) -> tuple[int, list[tuple[NormalForm, int]]]:
-    """Decompose G without rational zeros: G = positive function * sign * Π part^exponent.
-
-    Parts are not constant, have simple zeros only, and no two have one in common (`normal_form`).
-    """
+    # They are not constant, have simple zeros only, and no two have one in common (`normal_form`).
     constant, factors = form.polynomial.factor_squarefree()
-    parts = [(NormalForm(form.rate, factor), int(exponent)) for factor, exponent in factors]
-    return 1 if constant > 0 else -1, parts
+    parts = [(NormalForm(form.rate, factor), int(n)) for factor, n in factors]
+    sign = 1 if constant > 0 else -1
+    return sign, [(part, cover(part, interval, _MOST_BOXES), n) for part, n in parts]
 
 
 def zeros(function: ExponentialPolynomial, interval: EpsilonInterval) -> SignChart:
