@@ -125,6 +125,17 @@ def test_bounds_hold_in_the_whole_box(branch, low, length, height, across, up, n
         assert not value > bound
 
 
+@given(branches, points, lengths, lengths, unit)
+def test_densities_are_bounded_on_ellipses_that_reach_beyond_the_mean(
+    branch, place, height, beyond, up
+) -> None:
+    family, side = branch
+    with precision(BITS):
+        real = side * (abs(place) - beyond) if side else place
+        value = complex_value(family, side, "pdf", acb(to_ball(real), to_ball(up * height)))
+        assert not value.abs_lower() > family.ellipse(to_ball(height), to_ball(beyond))
+
+
 @given(branches, points, lengths, points, lengths, unit, unit, lengths, unit)
 def test_mass_bound_holds_for_all_choices_of_the_ends(
     branch, first, first_length, second, second_length, across_first, across_second, height, up
