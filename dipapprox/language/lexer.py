@@ -36,10 +36,28 @@ KEYWORDS = frozenset(
      "while", "do", "and", "or", "not", "skip", "exit", "true", "false", "bool", "choose"]
 )  # fmt: skip
 
-SOFT_WORDS = frozenset(
-    ["stream", "publishes", "read", "forever", "publish", "real", "state", "on", "where"]
+_BEFORE_STATEMENTS = frozenset(["NEWLINE", "SEP", "THEN", "DO", "ELSE"])
+_NEVER_AFTER_WORD = frozenset(
+    ["ARROW", "EQ", "COMMA", "LBRACK", "RBRACE", "RPAREN", "RANGE", "NEWLINE", "SEP"]
 )
-"""Keywords in their places only (see `tokens.with_keywords`); names everywhere else."""
+"""What follows a name at the beginning of a line: it is assigned, or an element of a list."""
+_OPERATORS = frozenset(["RANGE", "PLUS", "TIMES", "DIVIDE", "CARET", "RBRACE"])
+
+
+_BEFORE_WHERE = frozenset(
+    ["ADJACENT", "NAME", "NUMBER", "TRUE", "FALSE", "RPAREN", "RBRACK", "RBRACE"]
+)
+_CONDITIONS = frozenset(["NAME", "NUMBER", "LPAREN", "MINUS", "NOT", "TRUE", "FALSE"])
+SOFT_WORDS = {
+    **dict.fromkeys(("stream", "read", "state", "on"), (_BEFORE_STATEMENTS, ("NAME",), True)),
+    **dict.fromkeys(("publish", "publishes"), (_BEFORE_STATEMENTS, _NEVER_AFTER_WORD, False)),
+    "forever": (_BEFORE_STATEMENTS, ("DO", "NEWLINE", "SEP"), True),
+    "real": (("IN", "PUBLISHES"), _OPERATORS, False),
+    "where": (_BEFORE_WHERE, _CONDITIONS, True),
+}
+"""Keywords in their places only (see `tokens.with_keywords`), names everywhere else: of each word,
+what stands before it, and what may follow, or what may not."""
+
 
 _FOREIGN = {
     foreign: ours

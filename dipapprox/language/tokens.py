@@ -12,15 +12,8 @@ from itertools import chain, pairwise
 from typing import Any
 
 from dipapprox.errors import Diagnosis, did_you_mean
-from dipapprox.language.lexer import DPG, Spelling, raw_tokens
+from dipapprox.language.lexer import DPG, SOFT_WORDS, Spelling, raw_tokens
 from dipapprox.source import SourceFile, Span
-
-_BEFORE_STATEMENTS = frozenset(["NEWLINE", "SEP", "THEN", "DO", "ELSE"])
-_NEVER_AFTER_WORD = frozenset(
-    ["ARROW", "EQ", "COMMA", "LBRACK", "RBRACE", "RPAREN", "RANGE", "NEWLINE", "SEP"]
-)
-"""What follows a name at the beginning of a line: it is assigned, or an element of a list."""
-_OPERATORS = frozenset(["RANGE", "PLUS", "TIMES", "DIVIDE", "CARET", "RBRACE"])
 
 
 def with_keywords(tokens: Iterable[Any]) -> Iterator[Any]:
@@ -35,27 +28,14 @@ def with_keywords(tokens: Iterable[Any]) -> Iterator[Any]:
     """
     before = "NEWLINE"
     for token, following in pairwise(chain(tokens, [None])):
-        if token.type == "NAME" and token.value in _PLACES:
-            befores, afters, wanted = _PLACES[token.value]
+        if token.type == "NAME" and token.value in SOFT_WORDS:
+            befores, afters, wanted = SOFT_WORDS[token.value]
             after = following.type if following else "NEWLINE"
             if before in befores and (after in afters) is wanted:
                 token.type = token.value.upper()
         before = token.type
         yield token
 
-
-_BEFORE_WHERE = frozenset(
-    ["ADJACENT", "NAME", "NUMBER", "TRUE", "FALSE", "RPAREN", "RBRACK", "RBRACE"]
-)
-_CONDITIONS = frozenset(["NAME", "NUMBER", "LPAREN", "MINUS", "NOT", "TRUE", "FALSE"])
-_PLACES = {
-    **dict.fromkeys(("stream", "read", "state", "on"), (_BEFORE_STATEMENTS, ("NAME",), True)),
-    **dict.fromkeys(("publish", "publishes"), (_BEFORE_STATEMENTS, _NEVER_AFTER_WORD, False)),
-    "forever": (_BEFORE_STATEMENTS, ("DO", "NEWLINE", "SEP"), True),
-    "real": (("IN", "PUBLISHES"), _OPERATORS, False),
-    "where": (_BEFORE_WHERE, _CONDITIONS, True),
-}
-"""Of each word, what stands before it, and what may follow, or what may not."""
 
 PRIME = "'"  # after an input in a condition on pairs: its value in the second one
 MOST_TOKENS = 100_000

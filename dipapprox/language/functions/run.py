@@ -52,7 +52,7 @@ MOST_STEPS = 100_000  # statements of the program
 
 _RESERVED = (
     KEYWORDS
-    | SOFT_WORDS
+    | SOFT_WORDS.keys()
     | {symbols.EPSILON, symbols.EXPONENTIAL, symbols.CLAMP, symbols.ABSOLUTE}
     | {symbols.DISCRETISATION, *symbols.SELECTIONS, *symbols.ROUNDINGS}
 )
