@@ -199,6 +199,14 @@ def python_own(function: Function) -> Any:
     return reduce(getattr, path, held)
 
 
+NAMED = type | Function | ImportedName
+"""What may be a type, or a function; None, too, may be one of a union."""
+
+
+def is_type(value: Any) -> bool:
+    return not isinstance(value, Function) or isinstance(python_own(value), type)
+
+
 def member(value: Any) -> Any:
     """Return a member of an enumeration of numbers or texts as what it is; all else as it is."""
     return value.value if isinstance(value, Enum) and isinstance(value, int | str) else value

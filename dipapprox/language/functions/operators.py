@@ -20,6 +20,7 @@ from dipapprox.language.functions import symbols
 from dipapprox.language.functions.machine import (
     CONTAINERS,
     MOST_CELLS,
+    NAMED,
     SCALARS,
     Array,
     Function,
@@ -29,10 +30,10 @@ from dipapprox.language.functions.machine import (
     Stream,
     Text,
     is_object,
+    is_type,
     kind_of,
     member,
     plain,
-    python_own,
 )
 from dipapprox.language.functions.symbols import Condition, Symbolic, Weight
 from dipapprox.language.functions.words import exact_form
@@ -210,8 +211,8 @@ def combine(machine: Machine, op: type[ast.operator], left: Any, right: Any) -> 
     if op is ast.Add and {type(left), type(right)} in ({Text}, {Text, str}):
         return Text()
     sides = left, right
-    if op is ast.BitOr and all(v is None or isinstance(v, _NAMED) for v in sides):
-        if left is right is None or not all(map(_is_type, sides)):
+    if op is ast.BitOr and all(v is None or isinstance(v, NAMED) for v in sides):
+        if left is right is None or not all(map(is_type, sides)):
             raise machine.raised(TypeError("only types have a union"))
         return ImportedName("|", sides)
     _, operate, allowed = _BINARY[op]
@@ -224,13 +225,6 @@ def combine(machine: Machine, op: type[ast.operator], left: Any, right: Any) -> 
         arrays = isinstance(left, Array) or isinstance(right, Array)
         raise machine.refusal(message, "[a + b for a, b in zip(v, w)]" if arrays else "")
     return machine.spend(machine.native(operate, *_small(machine, op, left, right)))
-
-
-def _is_type(value: Any) -> bool:
-    return not isinstance(value, Function) or isinstance(python_own(value), type)
-
-
-_NAMED = type | Function | ImportedName
 
 
 def _small(machine: Machine, op: type[ast.operator], left: Any, right: Any) -> tuple[Any, Any]:
