@@ -8,6 +8,9 @@ The evaluators are numerical, not proved: what they call false is looked at by a
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
+from time import process_time
+
+from dipapprox import Limits, Options
 
 Ends = tuple[float, float]
 
@@ -27,6 +30,11 @@ class Question:
     """The question as someone would ask it: the program or the pipeline, and what is asked."""
     ask: Callable[[float], tuple[float, float, str | None]]
     truth: Callable[[], Ends | None] = lambda: None
+
+
+def options(seconds: float) -> Options:
+    """Return options for a question that is asked now, by the clock of the processor."""
+    return Options(limits=Limits(seconds=seconds, started=process_time()))
 
 
 def apart(ours: Ends, theirs: Ends) -> bool:

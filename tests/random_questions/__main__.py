@@ -1,14 +1,21 @@
 """python -m tests.random_questions: ask random questions, count false, half, slow and failed.
 
-python -m tests.random_questions compositions --seed 7 --count 300
+python -m tests.random_questions compositions published --seed 7 --count 300 --answers FILE
+python -m tests.random_questions --answers FILE --table results/random-questions.md
+
+Answers are lines of JSON, a hundred of each kind in turn. Times are of the processor.
 """
 
 import argparse
+import json
 import statistics
 import time
-from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from random import Random
+from types import SimpleNamespace
+from typing import Any
+from unittest import mock
 
 from tests.random_questions import Question, apart, compositions, half, published, real_inputs
 
@@ -17,16 +24,21 @@ KINDS: dict[str, Callable[[Random], Question]] = {
     "published": published.draw,
     "real_inputs": real_inputs.draw,
 }
+WORDS = "false", "half", "slow", "failed"
+SLOW = 1.0
+"""Seconds of the processor: what takes longer is counted as slow, whatever it answers."""
 
 
 def judge(question: Question, seconds: float) -> tuple[str, str, float]:
     """Return a word for an answer (false, failed, half, whole), what was said, the time it took."""
-    start = time.perf_counter()
+    start = time.process_time()
     try:
-        lower, upper, reason = question.ask(seconds)
+        # A busy machine takes nothing away: limits ask for the time of this process.
+        with mock.patch("dipapprox.limits.time", SimpleNamespace(monotonic=time.process_time)):
+            lower, upper, reason = question.ask(seconds)
     except Exception as error:  # a crash is what is looked for
-        return "failed", f"{type(error).__name__}: {error}", time.perf_counter() - start
-    taken = time.perf_counter() - start
+        return "failed", f"{type(error).__name__}: {error}", time.process_time() - start
+    taken = time.process_time() - start
     theirs = question.truth()
     said = f"[{lower:.9g}, {upper:.9g}]" + (f" ({reason})" if reason else "")
     if theirs is not None:
@@ -36,31 +48,56 @@ def judge(question: Question, seconds: float) -> tuple[str, str, float]:
     return ("half" if half((lower, upper)) else "whole"), said, taken
 
 
+def table(answers: list[dict[str, Any]]) -> str:
+    """Return what was answered of each kind and form, as Markdown."""
+    asked: dict[str, list[dict[str, Any]]] = {}
+    for each in {(each["kind"], each["seed"]): each for each in answers}.values():  # the last
+        asked.setdefault(each["kind"], []).append(each)
+        asked.setdefault(f"{each['kind']}: {each['form']}", []).append(each)
+    lines = ["| form | asked | false | half | slow | failed | median |", "|---" * 7 + "|"]
+    for form, own in sorted(asked.items()):
+        times = [each["seconds"] for each in own]
+        counts = [sum(each["word"] == word for each in own) for word in WORDS]
+        counts[2] = sum(seconds > SLOW for seconds in times)
+        told = *map(str, (len(own), *counts)), f"{statistics.median(times):.2f} s"
+        lines.append(f"| {form} | {' | '.join(told)} |")
+    return "\n".join(lines) + "\n"
+
+
 def main() -> int:
     """Ask, print every answer that is not whole or slow, then the counts of each form."""
     parser = argparse.ArgumentParser(prog="python -m tests.random_questions")
-    parser.add_argument("kind", choices=KINDS)
+    parser.add_argument("kinds", nargs="*", choices=[*KINDS, []])
     parser.add_argument("--seed", type=int, default=1, help="questions seed, seed + 1, …")
-    parser.add_argument("--count", type=int, default=100)
-    parser.add_argument("--seconds", type=float, default=30, help="limit of one question")
-    parser.add_argument("--slow", type=float, default=2, help="print what takes longer")
+    parser.add_argument("--count", type=int, default=100, help="of each kind")
+    parser.add_argument("--seconds", type=float, default=10, help="limit of one question")
+    parser.add_argument("--answers", type=Path, help="file to which answers are appended")
+    parser.add_argument("--table", type=Path, help="file for the counts of all answers in it")
     given = parser.parse_args()
-    words, times = Counter[tuple[str, str]](), dict[str, list[float]]()
-    for seed in range(given.seed, given.seed + given.count):
-        question = KINDS[given.kind](Random(seed))
+    answers = []
+    if given.answers and given.answers.exists():
+        answers = [json.loads(line) for line in given.answers.read_text("utf-8").splitlines()]
+    known = {(each["kind"], each["seed"]) for each in answers}
+    seeds = range(given.seed, given.seed + given.count)
+    turns = [seeds[at : at + 100] for at in range(0, given.count, 100)]
+    for kind, seed in [(kind, n) for turn in turns for kind in given.kinds for n in turn]:
+        if (kind, seed) in known:
+            continue
+        question = KINDS[kind](Random(seed))
         word, said, taken = judge(question, given.seconds)
-        words[question.form, word] += 1
-        times.setdefault(question.form, []).append(taken)
-        if word != "whole" or taken > given.slow:
-            print(f"{seed} {word} {taken:.1f} s: {question.form}: {said}", flush=True)
-            print(question.text)
-    for form, all_times in sorted(times.items()):
-        counts = ", ".join(f"{n} {word}" for (of, word), n in sorted(words.items()) if of == form)
-        print(
-            f"{form}: {counts}; median {statistics.median(all_times):.2f} s,"
-            f" longest {max(all_times):.1f} s"
-        )
-    return int(any(word in ("false", "failed") for _, word in words))
+        found = {"kind": kind, "seed": seed, "form": question.form, "word": word}
+        answers.append(found | {"seconds": round(taken, 3), "said": said, "text": question.text})
+        if given.answers:
+            with given.answers.open("a", encoding="utf-8") as file:
+                print(json.dumps(answers[-1], ensure_ascii=False), file=file)
+        if word != "whole" or taken > SLOW:
+            print(f"{kind} {seed} {word} {taken:.1f} s: {question.form}: {said}")
+            print(question.text, flush=True)
+    counts = table(answers)
+    print(counts)
+    if given.table:
+        given.table.write_text("# Random questions\n\n" + counts, encoding="utf-8")
+    return int(any(each["word"] in ("false", "failed") for each in answers))
 
 
 if __name__ == "__main__":

@@ -17,8 +17,7 @@ from scipy.special import logsumexp
 from scipy.stats import laplace, norm
 
 import dipapprox
-from dipapprox import Limits, Options
-from tests.random_questions import Ends, Question
+from tests.random_questions import Ends, Question, options
 
 Doubles = NDArray[np.float64]
 _TILTS = np.geomspace(1e-3, 3e3, 60)
@@ -185,12 +184,11 @@ def draw(random: Random) -> Question:
     delta = "" if budget else f"1e-{random.randint(1, 12)}"
 
     def ask(seconds: float) -> tuple[float, float, str | None]:
-        options = Options(limits=Limits(seconds=seconds))
         runs = [
             {k: dipapprox.parse(v) if k == "program" else v for k, v in table.items()}
             for table in tables
         ]
-        composed = dipapprox.compose(runs, adjacency=adjacency, options=options)
+        composed = dipapprox.compose(runs, adjacency=adjacency, options=options(seconds))
         found = composed.delta(budget) if budget else composed.epsilon(delta)
         most = None if budget else found.eps_prv_enclosure.upper
         if most is not None and found.reason is None and 0 < most < 1:

@@ -18,8 +18,7 @@ from numpy.polynomial.legendre import leggauss
 from scipy import optimize, stats
 
 import dipapprox
-from dipapprox import Limits, Options
-from tests.random_questions import Question
+from tests.random_questions import Question, options
 
 LAWS = {"Gauss": stats.norm, "Gumbel": stats.gumbel_r, "Lap": stats.laplace}
 LAWS |= {"Logistic": stats.logistic}
@@ -27,10 +26,12 @@ _AWAY = np.concatenate([np.arange(0.25, 3, 0.25), np.arange(3, 52, 2)])  # of ta
 _MARKS = np.array([0, 0.5, 1, 2, 3, 4])  # means, thresholds and ends of clamped numbers
 
 
-def _ends(scale: float, stride: int = 1) -> np.ndarray:
-    inner = [np.linspace(*each, 6 // stride + 1) for each in pairwise(_MARKS)]
-    away = _AWAY[::-stride][::-1] * scale
-    return np.unique(np.concatenate([-away, *inner, _MARKS[-1] + away]))
+def _ends(scale: float, parts: float = 1) -> np.ndarray:
+    """Return ends of panels, each of so many parts."""
+    inner = [np.linspace(*each, 7) for each in pairwise(_MARKS)]
+    ends = np.unique(np.concatenate([-_AWAY * scale, *inner, _MARKS[-1] + _AWAY * scale]))
+    places = np.arange(len(ends))
+    return np.interp(np.arange(0, places[-1] + 1e-9, 1 / parts), places, ends)
 
 
 def _nodes(ends: np.ndarray, count: int = 16) -> tuple[np.ndarray, np.ndarray]:
@@ -57,7 +58,7 @@ def _outer(y: np.ndarray, *laws: Any) -> np.ndarray:
 
 
 def _shared(y: np.ndarray, a: Any, b: Any, c: Any) -> list[np.ndarray]:
-    x, w = _nodes(_ends(a.args[1]), 4)
+    x, w = _nodes(_ends(a.args[1], 8), 3)
     return [(b.pdf(y[:, None] - x) * a.pdf(x) * w) @ c.pdf(y[:, None] - x).T]
 
 
@@ -107,8 +108,17 @@ _FORMS: dict[str, tuple[str, Callable[..., list[Any]]]] = {
     ),
     "shared noise": ("y <- b + a\nx[1] <- c + a", _shared),
 }
-_GRIDS = {"two": (2, 3), "three": (6, 2), "two or two": (2, 3), "shared noise": (2, 3)}
-"""Of every how many panels one is left, and its nodes, where cells are many; else (1, 4)."""
+_GRIDS = dict.fromkeys(["two", "two or two", "shared noise"], (2, 3)) | {"three": (0.5, 2)}
+"""Into how many parts panels are cut, and the nodes of each, where cells are many; else (8, 4)."""
+_FINER = 8
+"""Parts of a panel of one number, on which max(0, f - g) has a kink in one of them."""
+
+
+def _finer(density: np.ndarray, size: int) -> np.ndarray:
+    """Return the density at two nodes in each part of the panels whose `size` nodes it is at."""
+    nodes, places = leggauss(size)[0], _nodes(np.linspace(-1, 1, _FINER + 1), 2)[0]
+    between = np.vander(places, size) @ np.linalg.inv(np.vander(nodes, size))
+    return np.asarray((density.reshape(-1, size) @ between.T).ravel())
 
 
 def draw(random: Random) -> Question:
@@ -136,16 +146,16 @@ def draw(random: Random) -> Question:
         ]
     )
     width = float(scale) / float(Fraction(eps))
-    stride, size = _GRIDS.get(form, (1, 4))
-    ends = _ends(width, stride)
-    if stride == 1:  # narrow panels: max(0, f - g) has a kink in one of them
-        ends = np.interp(np.arange(0, len(ends) - 1 + 1e-9, 1 / 8), range(len(ends)), ends)
-    y, w = _nodes(ends, size)
+    cut, size = _GRIDS.get(form, (8, 4))
+    y, w = _nodes(_ends(width, cut), size)
+    if line := form not in _GRIDS:
+        w = _nodes(_ends(width, cut * _FINER), 2)[1]
 
     @cache
     def masses(q: tuple[int, ...]) -> np.ndarray:
         laws = [LAWS[law](np.dot(means[mean][:count], q), width) for _, law, mean in draws]
         parts = [np.asarray(part) for part in densities(y, *laws)]
+        parts = [_finer(part, size) if part.ndim and line else part for part in parts]
         return np.concatenate(
             [(p * reduce(np.multiply.outer, [w] * p.ndim, np.ones(()))).ravel() for p in parts]
         )
@@ -176,7 +186,7 @@ def draw(random: Random) -> Question:
         return max(float(np.log(p[k] / q[k]).max()) for p, q, k in seen)
 
     asked = pick(["δ", "ε_prv", "pure ε_prv", "claim", "pure claim"])
-    near, inside = {1: 1e-5, 2: 3e-2, 6: 1e-1}[stride], pick([True, False])
+    near, inside = {8: 1e-6, 2: 3e-3, 0.5: 5e-2}[cut], pick([True, False])
     tail = near * 1e-3  # what is less likely is known less well
     hair = 1 + max(1e-3, 3 * near) * (1 if inside else -1)
     budget, at = pick(["0", "1/4", "1/2", "1", "2", "5", "40"]), pick([1e-6, 1e-2])
@@ -210,12 +220,13 @@ def _ask(
     text: str, eps: str, about: dict[str, str], seconds: float
 ) -> tuple[float, float, str | None]:
     """Return two ends; of a claim 1 if it holds, and 0 if not."""
-    options, program = Options(limits=Limits(seconds=seconds)), dipapprox.parse(text)
+    ways: dict[str, Any] = {"eps": eps, "options": options(seconds), **about}
+    program = dipapprox.parse(text)
     if len(about) > 1:
-        verdict = dipapprox.verify(program, eps=eps, options=options, **about)
+        verdict = dipapprox.verify(program, **ways)
         word = verdict.answer.value
         return float(word == "DP"), float(word != "Not_DP"), verdict.reason
-    answer = dipapprox.profile(program, eps=eps, options=options, **about)
+    answer = dipapprox.profile(program, **ways)
     told = answer.delta_enclosure if "eps_prv" in about else answer.eps_prv_enclosure
     low, high = (inf if end is None else float(end) for end in (told.lower, told.upper))
     return low, high, answer.reason

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import gumbel_r, laplace, logistic, norm
 
-from dipapprox import Limits, Options, UserError, parse, profile, verify
-from tests.random_questions import Question
+from dipapprox import UserError, parse, profile, verify
+from tests.random_questions import Question, options
 
 Array = np.ndarray
 Logs = Callable[[Array], Array]
@@ -103,9 +103,13 @@ def comparisons(random: Random, form: str, unit: Fraction) -> tuple[str, Logs]:
 def supremum(value: Callable[[Array, Array], Array], inputs: int, high: int, *rule: Any) -> float:
     """Return about the largest value of a pair, from below."""
     rng, size = np.random.default_rng(1), (inputs, 3000)
-    ends = rng.choice(np.array([0, 0.5, 1, 1.5, high - 1, high - 0.5, high]), size)
-    u = np.where(rng.random(size) < 0.7, ends, high * rng.random(size) ** 3)
-    moves = np.where(rng.random(size) < 0.7, rng.choice([-1, 0, 1], size), rng.uniform(-1, 1, size))
+    marks = np.unique(np.clip([*np.arange(0, 3.1, 0.5), high - 1, high - 0.5, high], 0, high))
+    places = [marks] * inputs, [np.linspace(-1, 1, 5 if inputs < 3 else 3)] * inputs
+    corners = [np.stack(np.meshgrid(*each)).reshape(inputs, -1) for each in places]
+    u = np.repeat(corners[0], corners[1].shape[1], axis=1)
+    moves = np.tile(corners[1], corners[0].shape[1])
+    u = np.column_stack([u, high * rng.random(size) ** 3])
+    moves = np.column_stack([moves, rng.uniform(-1, 1, size)])
     for step in range(30):
         u, moves = u.clip(0, high), moves.clip(-1, 1)
         match rule:
@@ -171,7 +175,7 @@ def draw(random: Random) -> Question:
         asked["eps_prv"] = claimed if what.endswith("0") else budget
 
     def ask(seconds: float) -> tuple[float, float, str | None]:
-        ways = {"eps": 1, "options": Options(limits=Limits(seconds=seconds))}
+        ways = {"eps": 1, "options": options(seconds)}
         ways |= {name: Fraction(str(value)) for name, value in asked.items()}
         try:
             if what.startswith("claim"):
