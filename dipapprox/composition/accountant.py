@@ -20,8 +20,8 @@ in which they are listed. Lower ends are attained: by noise about two numbers at
 by the worst mechanism that a statement allows, run independently, and after all these by several
 worst pairs, chosen adaptively, as are those of the runs of one exponential mechanism. Of others
 that may have many pairs, none of which attains a profile (Rényi, zCDP, several exponential ones),
-one run has the worst after all others; these have some pair, and where they are several the
-interval stays wide.
+one run has the worst after all others, if no pairs are chosen; these have some pair, and where they
+are several the interval stays wide. What is known in one way (`PairWay`) is met with the others.
 
 What has one profile, as few outcomes together have, is asked there; noise of Gauss and Laplace, and
 nothing else (`products`), names no grid.
@@ -41,13 +41,13 @@ from dipapprox.composition.catalogue import is_symmetric, profile_of
 from dipapprox.composition.grid import COARSEST, GridStep, first_step, have_lattices, refined
 from dipapprox.composition.losses import BoundSide, GridLosses, deltas, least_epsilon
 from dipapprox.composition.mechanisms import Gaussian, Laplace
-from dipapprox.composition.powers import LossGrid, product, share_of
+from dipapprox.composition.powers import LossGrid, PairWay, product, share_of
 from dipapprox.composition.products import (
     RepeatedRun,
     are_attained,
     counts_of,
     factors_of,
-    has_range,
+    other_ways,
     pieces_of,
     resolution_of,
     working_bits,
@@ -150,9 +150,9 @@ class Composition(Record):
         if asked.width <= 0:
             raise UserError(f"width must be > 0, got {asked.width}")
         found = _Search(self, asked, progress, asked.start).run()
-        if found.reason in (_NO_GAIN, _NO_PAIR) and has_range(self.runs):
-            # Longer work: pairs are chosen by what came, on a grid for all runs.
-            found = _Search(self, asked, progress, found.bounds, ranged=True).run()
+        for way in other_ways(self.runs):  # longer work
+            if found.reason in (_NO_GAIN, _NO_PAIR):
+                found = _Search(self, asked, progress, found.bounds, way).run()
         return found
 
     def dominating(self, step: GridStep, accuracy: Fraction, *, added: bool = False) -> GridLosses:
@@ -212,18 +212,17 @@ class _Search:
         asked: _Question,
         progress: Progress,
         start: tuple[Extended, ...],
-        *,
-        ranged: bool = False,
+        way: PairWay = PairWay.PAIRS,
     ) -> None:
-        self._progress, self._start, self._ranged = progress, start, ranged
+        self._progress, self._start, self._way = progress, start, way
         self._done = 0
         self._runs, self._counts = composition.runs, counts_of(composition.runs)
         self._asked, self._width, self._delta = asked, asked.width, asked.delta
         # How accurate δ must be for that, about.
         self._accuracy = (asked.delta or 1) * min(asked.width, Fraction(1))
         self._mechanisms = [run.mechanism for run in self._runs]
-        self._attained = are_attained(self._runs, ranged)
-        resolutions = [resolution_of(run, ranged) for run in self._runs]
+        self._attained = are_attained(self._runs, way)
+        resolutions = [resolution_of(run, way) for run in self._runs]
         # Pairs are known at losses so far apart; finer steps tell hardly more.
         self._resolution = min(filter(None, resolutions), default=0.0)
         self._resolved = None not in resolutions
@@ -327,8 +326,8 @@ class _Search:
         weight = self._delta or max(self._accuracy, min(lows, default=_ZERO))
         share = share_of(self._accuracy, self._counts)
         about = self._asked.about
-        exact, ranged = self._stays, self._ranged
-        return LossGrid(step, share, *about, self._accuracy, exact, weight, ranged=ranged)
+        exact, way = self._stays, self._way
+        return LossGrid(step, share, *about, self._accuracy, exact, weight, way=way)
 
     def _parts(self, step: GridStep, known: Sequence[Extended], steepness: float) -> Fraction:
         """By how much to divide the step: widths go like its square, and a little is to spare.

@@ -42,6 +42,7 @@ Sources: Doroshenko, Ghazi, Kamath, Kumar, Manurangsi, Connect the dots, 2022 (f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from enum import Enum
 from fractions import Fraction
 from functools import reduce
 from itertools import pairwise, starmap
@@ -80,6 +81,14 @@ _LEAST = 1e-300  # least accuracy in doubles
 _RANGE = 8  # of the losses of one run, about; at most that
 
 
+class PairWay(Enum):
+    """What runs with many pairs are bounded by: each bound is true, and any may be the least."""
+
+    PAIRS = "several worst pairs are chosen from by what came"
+    RANGES = "pairs of bounded ranges, too"
+    HULLS = "one pair is above each, so that all divergences add up"
+
+
 class LossGrid(Record):
     """Where losses lie, how accurately masses are kept, and what products are made for."""
 
@@ -93,7 +102,7 @@ class LossGrid(Record):
     exact: bool = False  # whether losses are to stay on the grid
     weight: Fraction = Fraction(1)  # the δ that matters, about
     steepness: float = 0.0  # about -d ln H(e^ε) / dε there; 0 if it is not known
-    ranged: bool = False  # whether pairs of a mechanism of bounded range are chosen by what came
+    way: PairWay = PairWay.PAIRS
 
     @property
     def bits(self) -> int:

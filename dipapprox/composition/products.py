@@ -61,7 +61,14 @@ from dipapprox.composition.mechanisms import (
     Subsampled,
     unsampled,
 )
-from dipapprox.composition.powers import LossGrid, bits_of, from_above, from_below, outcomes_above
+from dipapprox.composition.powers import (
+    LossGrid,
+    PairWay,
+    bits_of,
+    from_above,
+    from_below,
+    outcomes_above,
+)
 from dipapprox.composition.profile import BallProfile, ReversedProfile
 from dipapprox.composition.shifted_noise import ShiftedNoise
 from dipapprox.composition.statements import StatementProfile, worst_of_all
@@ -113,7 +120,7 @@ def pieces_of(runs: Sequence[RepeatedRun], grid: LossGrid, *, added: bool) -> li
     """Return the pieces of runs for a grid, at its working precision.
 
     Args:
-        runs: In the order in which those with several worst pairs are run.
+        runs: In the order in which those are run of which pairs are chosen.
         added: Whether the profiles are those of the adding of a record.
     """
     bits = working_bits(grid)
@@ -127,12 +134,9 @@ def pieces_of(runs: Sequence[RepeatedRun], grid: LossGrid, *, added: bool) -> li
     square = Fraction(0)
     steps = 0
     last: Statement | None = None
-    ranged = _of_one_range(runs) if grid.ranged else None
-    free = together = not any(_with_several_pairs(run.mechanism) for run in runs)
+    free = together = not any(chosen_pairs(run.mechanism, grid.way) for run in runs)
     for run in runs:
-        several = _with_several_pairs(run.mechanism)
-        if ranged is not None and run.mechanism == ranged[0]:
-            several = ranged[1:]
+        several = chosen_pairs(run.mechanism, grid.way)
         if several is not None and steps + run.times <= MOST_STEPS:
             steps += run.times
             several_pairs.append((*several, run.times))
@@ -259,7 +263,7 @@ def counts_of(runs: Sequence[RepeatedRun]) -> list[int]:
             found += (count for _, count in group_sizes(outcomes, run.times))
         else:
             alone = isinstance(run.mechanism, Gaussian | Statement)
-            found.append(1 if alone or _with_several_pairs(run.mechanism) else run.times)
+            found.append(1 if alone or chosen_pairs(inner, PairWay.PAIRS) else run.times)
     return found
 
 
@@ -268,15 +272,15 @@ _FEW_RUNS = 100
 _FAR = 5.0  # losses of runs of bounded ranges are not greater, in deviations, about
 
 
-def resolution_of(run: RepeatedRun, ranged: bool) -> float | None:
-    """The step whose cost for all runs is about that of the losses at which pairs are known.
-
-    Args:
-        ranged: As of `LossGrid`.
-    """
+def resolution_of(run: RepeatedRun, way: PairWay) -> float | None:
+    """The step whose cost for all runs is about that of the losses at which pairs are known."""
     inner, rate = unsampled(run.mechanism)
     times, root = run.times, sqrt(run.times)
-    if ranged and isinstance(inner, ExponentialMechanism) and 1 < times <= MOST_STEPS:
+    if (
+        way is PairWay.RANGES
+        and isinstance(inner, ExponentialMechanism)
+        and 1 < times <= MOST_STEPS
+    ):
         eps = float(inner.eps)
         most = min(times * eps, _FAR * root * eps + times * eps**2 / 8)
         return float(finest_size(times, most + 2)) * root / 4
@@ -285,46 +289,50 @@ def resolution_of(run: RepeatedRun, ranged: bool) -> float | None:
     return float(inner.resolution * rate * root)
 
 
-def has_range(runs: Sequence[RepeatedRun]) -> bool:
-    """Whether pairs of one mechanism may be chosen by what came."""
-    return _of_one_range(runs) is not None
+def other_ways(runs: Sequence[RepeatedRun]) -> list[PairWay]:
+    """Return in which ways but the first one runs may be bounded, and cost less.
+
+    The order of two mechanisms of which pairs are chosen matters, and that of bounded ranges is
+    nobody's to say: so they are one, which may come after all that has one pair above it.
+    """
+    found = list[PairWay]()
+    several = [run for run in runs if chosen_pairs(run.mechanism, PairWay.PAIRS)]
+    ranged = [
+        run for run in runs if chosen_pairs(run.mechanism, PairWay.RANGES) and run not in several
+    ]
+    one = len({run.mechanism for run in ranged}) == 1 and not several
+    if one and 1 < sum(run.times for run in ranged) <= MOST_STEPS:
+        found.append(PairWay.RANGES)
+    stated = (run.times for run in runs if isinstance(run.mechanism, Statement))
+    if several and sum(stated) > 1:
+        found.append(PairWay.HULLS)
+    return found
 
 
-def are_attained(runs: Sequence[RepeatedRun], ranged: bool) -> bool:
+def are_attained(runs: Sequence[RepeatedRun], way: PairWay) -> bool:
     """Whether pairs are known that attain what bounds all runs together."""
-    chosen = _of_one_range(runs) if ranged else None
+    chosen = [chosen_pairs(run.mechanism, way) for run in runs]
     others = [
         run
-        for run in runs
-        if not is_attained(run.mechanism) and (chosen is None or run.mechanism != chosen[0])
+        for run, pairs in zip(runs, chosen, strict=True)
+        if pairs is None and not is_attained(run.mechanism)
     ]
     if any(run.times > 1 or not has_choice(run.mechanism) for run in others):
         return False
-    return not others or (
-        len(others) == 1 and not any(_with_several_pairs(run.mechanism) for run in runs)
-    )
+    return not others or (len(others) == 1 and not any(chosen))
 
 
-def _with_several_pairs(
-    mechanism: Mechanism,
+def chosen_pairs(
+    mechanism: Mechanism, way: PairWay
 ) -> tuple[Between | ExponentialMechanism, Fraction] | None:
-    """Return a mechanism whose worst pairs are known and several, and the rate of its sample."""
+    """Return a mechanism whose pairs are chosen by what came, and the rate of its sample."""
     inner, rate = unsampled(mechanism)
-    return (inner, rate) if isinstance(inner, Between) and inner.worst else None
-
-
-def _of_one_range(
-    runs: Sequence[RepeatedRun],
-) -> tuple[Mechanism, ExponentialMechanism, Fraction] | None:
-    """Return what alone has pairs to choose from, in several runs, and the rate of its sample."""
-    found = {run.mechanism for run in runs if has_choice(run.mechanism)}
-    times = sum(run.times for run in runs if run.mechanism in found)
-    several = any(_with_several_pairs(run.mechanism) for run in runs)
-    if len(found) != 1 or several or not 1 < times <= MOST_STEPS:
-        return None
-    (one,) = found
-    inner, rate = unsampled(one)
-    return (one, inner, rate) if isinstance(inner, ExponentialMechanism) else None
+    match inner:
+        case Between(worst=worst) if worst and way is not PairWay.HULLS:
+            return inner, rate
+        case ExponentialMechanism() if way is PairWay.RANGES:
+            return inner, rate
+    return None
 
 
 def _stage(

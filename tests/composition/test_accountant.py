@@ -8,6 +8,8 @@ from fractions import Fraction as F
 from functools import cache, reduce
 from itertools import pairwise, product
 from math import comb, exp, log, prod
+from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -42,7 +44,7 @@ from dipapprox.composition.mechanisms import (
 )
 from dipapprox.composition.moments import Moment, Moments
 from dipapprox.composition.pair_products import CellLosses, losses_of_cells, slacks
-from dipapprox.composition.powers import LossGrid
+from dipapprox.composition.powers import LossGrid, PairWay
 from dipapprox.composition.powers import product as power_product
 from dipapprox.composition.product_measures import ProductMeasures
 from dipapprox.composition.products import RepeatedRun, factors_of, pieces_of, working_bits
@@ -235,6 +237,63 @@ def test_limits_are_not_all_that_keeps_intervals_wide() -> None:
         answer = composition.epsilon(DELTA, F(1, 10**6))
     assert answer.reason.startswith("atom limit: ")
     assert answer.reason.endswith("; no pair is known that attains the upper end")
+
+
+def most_chosen(pairs: Sequence[Sequence[tuple[float, float]]], times: int, x: Any) -> Any:
+    """H of adaptive runs, by all that may be chosen in every run."""
+    if not times:
+        return np.maximum(1 - x, 0)
+    return np.max(
+        [sum(p * most_chosen(pairs, times - 1, x * q / p) for p, q in pair) for pair in pairs], 0
+    )
+
+
+@cases("way", *PairWay)
+def test_noise_that_keeps_a_statement_costs_no_more_with_pairs_that_are_chosen(way) -> None:
+    """Noise comes first; then two runs, each of the pair that is worst by what came."""
+    random, nodes = Random(way.value), np.linspace(-9, 9, 2001)
+    for _ in range(4):
+        rho, times, far = F(random.randint(1, 9), 100), random.randint(1, 9), random.uniform(0.1, 2)
+        if way is PairWay.RANGES:
+            tops = [exp(k * far / 4) for k in range(1, 4)]
+            both = [(x, (1 - x / exp(far)) / (x - x / exp(far)), x / exp(far)) for x in tops]
+            pairs = [[(x * q, q), (y * (1 - q), 1 - q)] for x, q, y in both]
+            one: Mechanism = ExponentialMechanism(F(far))
+        else:
+            odds = [F(random.randint(1, 99), 100) for _ in range(4)]
+            exact = [((p, q), (1 - p, 1 - q)) for p, q in pairwise(odds) if p != q]
+            exact += [tuple((q, p) for p, q in pair) for pair in exact]
+            most = max(p / q for pair in exact for p, q in pair)
+            exact.append(((most / (1 + most), 1 / (1 + most)), (1 / (1 + most), most / (1 + most))))
+            *masses, top = (
+                tuple((Enclosure.exact(p), Enclosure.exact(q)) for p, q in pair) for pair in exact
+            )
+            above = Atoms(top, symmetric=True, attained=False)
+            pairs = [[(float(p), float(q)) for p, q in pair] for pair in exact[:-1]]
+            one = Between(above, Atoms(masses[0]), tuple(masses), tuple(masses))
+        runs = [RepeatedRun(one, 2), RepeatedRun(ConcentratedStatement(rho), times)]
+        grid = LossGrid(GridStep(F(1, 16)), F(1, 2**40), way=way)
+        with precision(working_bits(grid)):
+            factors = factors_of(pieces_of(runs, grid, added=False), grid, list(BoundSide))
+        shift, ones = (2 * times * rho) ** 0.5, norm.pdf(nodes) / norm.pdf(nodes).sum()
+        found = {side: power_product(own, grid) for side, own in factors.items()}
+        for budget in (F(0), F(1, 2), F(3)):
+            ratios = np.exp(float(budget) - shift * nodes - float(shift) ** 2 / 2)
+            true = float(ones @ most_chosen(pairs, 2, ratios))
+            high, low = (float(deltas(found[side], [budget])[0]) for side in BoundSide)
+            assert max(low, true - 1e-6) <= high
+
+
+def test_divergences_add_up_beside_one_pair_above_those_that_are_chosen() -> None:
+    """A thousand statements, each of which alone has a profile of its own, cost far more."""
+    pairs = [((F(1, 2), F(1, 3)), (F(1, 2), F(2, 3))), ((F(1, 3), F(1, 2)), (F(2, 3), F(1, 2)))]
+    masses = tuple(
+        tuple((Enclosure.exact(p), Enclosure.exact(q)) for p, q in each) for each in pairs
+    )
+    top = tuple((Enclosure.exact(p), Enclosure.exact(1 - p)) for p in (F(3, 5), F(2, 5)))
+    chosen = Between(Atoms(top, symmetric=True, attained=False), Atoms(masses[0]), masses, masses)
+    low, high = ends(cost((chosen, 2), (ConcentratedStatement(F(1, 2000)), 1000)))
+    assert 4.5 < low < high < 5.6, (low, high)
 
 
 # --- Groups of runs and adaptive runs against exact rationals, over all sequences of outcomes -----
