@@ -36,7 +36,7 @@ from dipapprox.proof_steps.machines import Json, number_json, value_json
 from dipapprox.proof_steps.services import service_json
 from dipapprox.proof_steps.verdicts import WrittenProof, first_replayed
 from dipapprox.services.loss import Loss, SeenCall
-from dipapprox.services.model import NOTHING, AskedService, Gain, Inexpressible, gain_at, gain_of
+from dipapprox.services.model import NOTHING, AskedService, Gain, Inexpressible, gain_of
 from dipapprox.services.pairs import RunPairs, matched
 from dipapprox.services.system import System
 
@@ -196,7 +196,7 @@ class _Evidence:
         found, at = None, self._eps
         if q.numerator.terms:
             ratios = ratio_of(p), ratio_of(q)
-            found = gain_of(*ratios) if at is None else self._at(*ratios, at)
+            found = self._gain(*ratios, at)
         ways: list[tuple[Fraction | None, Fraction | None]] = []
         if at is not None:
             ways.append((None if found is None else found.lower, at))
@@ -220,7 +220,7 @@ class _Evidence:
         found = []
         for eps in _EPSILONS:
             with suppress(Inexpressible):
-                least = gain_at(ratio_of(p), ratio_of(q), eps).lower
+                least = gain_of(ratio_of(p), ratio_of(q), eps).lower
                 found.append((max(least, Fraction(0)), eps))
         yield from sorted(found, reverse=True)
 
@@ -275,11 +275,11 @@ class _Evidence:
         p, q = total_of(first), total_of(second)
         if not q.numerator.terms or not p.numerator.terms:
             return float("inf") if p.numerator.terms else float("-inf")
-        return float(self._at(ratio_of(p), ratio_of(q), self._eps or Fraction(1)).lower)
+        return float(self._gain(ratio_of(p), ratio_of(q), self._eps or Fraction(1)).lower)
 
-    def _at(self, p: ExponentialRatio, q: ExponentialRatio, eps: Fraction) -> Gain:
+    def _gain(self, p: ExponentialRatio, q: ExponentialRatio, eps: Fraction | None) -> Gain:
         try:
-            return gain_at(p, q, eps)
+            return gain_of(p, q, eps)
         except Inexpressible as reason:
             raise NoCertificate(str(reason)) from None
 

@@ -302,31 +302,21 @@ class Gain(Record):
 
 NO_GAIN = Gain(Fraction(0), Fraction(0), Fraction(0), Fraction(1))
 
-_known: Cache[tuple[ExponentialRatio, ExponentialRatio], Gain] = Cache(20_000)
-
-_known_at: Cache[tuple[ExponentialRatio, ExponentialRatio, Fraction], Gain] = Cache(20_000)
+_known: Cache[tuple[ExponentialRatio, ExponentialRatio, Fraction | None], Gain] = Cache(40_000)
 
 
-def gain_of(p: ExponentialRatio, q: ExponentialRatio) -> Gain:
-    """Return what is known of ln(p / q) / eps for two probabilities that are not 0."""
+def gain_of(p: ExponentialRatio, q: ExponentialRatio, eps: Fraction | None = None) -> Gain:
+    """Return what is known of ln(p / q) / eps for two probabilities that are not 0.
+
+    At one eps > 0 it is bounded to at most 10^-11 where it is below 10^12; `Inexpressible` if one
+    of the probabilities is 0 there.
+    """
     if p is q or p == q:
         return NO_GAIN
-    return _known.find((p, q), lambda: _gain(p, q))
+    return _known.find((p, q, eps), lambda: _gain(p, q, eps))
 
 
-def gain_at(p: ExponentialRatio, q: ExponentialRatio, eps: Fraction) -> Gain:
-    """Bound ln(p / q) / eps at one eps > 0, to at most 10^-11 where it is below 10^12;
-    `Inexpressible` if one of the probabilities is 0 there."""
-    if p is q or p == q:
-        return NO_GAIN
-    return _known_at.find((p, q, eps), lambda: _gain_at(p, q, eps))
-
-
-def _gain_at(p: ExponentialRatio, q: ExponentialRatio, eps: Fraction) -> Gain:
-    above, below = without_common(p, q)
-    exact = _exponent(above, below)
-    if exact is not None:
-        return Gain(exact, exact, exact, Fraction(1))
+def _gain_at(above: ExponentialPolynomial, below: ExponentialPolynomial, eps: Fraction) -> Gain:
     if not sign_at(above, eps) or not sign_at(below, eps):
         raise Inexpressible(f"a probability that is 0 at ε = {eps}, and not elsewhere")
     found = enclose_at(ExponentialRatio(above, ((below, 1),)), eps, _BITS)
@@ -341,15 +331,18 @@ _BITS = 80
 _GRID = 10**12
 
 
-def _gain(p: ExponentialRatio, q: ExponentialRatio) -> Gain:
-    # Common factors of the denominators cancel. What is left of q has one sign, as q >= 0 and no
-    # denominator vanishes; it is made > 0, off the isolated eps where q may be 0.
+def _gain(p: ExponentialRatio, q: ExponentialRatio, eps: Fraction | None) -> Gain:
+    # Common factors of the denominators cancel.
     above, below = without_common(p, q)
-    if _sign(below) < 0:
-        above, below = -above, -below
     exact = _exponent(above, below)
     if exact is not None:
         return Gain(exact, exact, exact, Fraction(1))
+    if eps is not None:
+        return _gain_at(above, below, eps)
+    # What is left of q has one sign, as q >= 0 and no denominator vanishes; it is made > 0, off the
+    # isolated eps where q may be 0.
+    if _sign(below) < 0:
+        above, below = -above, -below
     small = near_zero(above, below)
     far = _rate(above) - _rate(below)
     # A quotient of powers of eps only moves the logarithm by less than any multiple of eps.

@@ -39,7 +39,6 @@ from dipapprox.services.model import (
     State,
     Step,
     Untracked,
-    gain_at,
     gain_of,
 )
 from dipapprox.source import Diagnostic
@@ -149,10 +148,8 @@ class System:
         return self.moves(self.number(state), self._places[call])[0]
 
     def gain(self, p: ExponentialRatio, q: ExponentialRatio) -> Gain:
-        """Return how much a probability exceeds another; see `gain_of` and `gain_at`."""
-        if self.eps is None:
-            return gain_of(p, q)
-        return gain_at(p, q, self.eps)
+        """Return how much a probability exceeds another; see `gain_of`."""
+        return gain_of(p, q, self.eps)
 
     def _followed(self, state: State, call: Call) -> Step:
         # What a handler does depends on the cells that it names, and changes only these.
