@@ -22,7 +22,6 @@ from dipapprox.linear.half_spaces import has_interior
 from dipapprox.linear.programme import Infeasible, LinearProgramme, Optimum, UnknownSide
 from dipapprox.pairs.selections import allows
 from dipapprox.proofs.cones import Cone, programme_of
-from dipapprox.proofs.worst_change import dearness, total_loss
 
 Point = tuple[Fraction, ...]  # a value of every input
 Shown = tuple[Fraction, ...]  # a value of every real output
@@ -138,7 +137,8 @@ class TwoInputs(Record):
     @property
     def loss(self) -> Fraction | None:
         """What is lost in multiples of eps; None for ∞."""
-        return total_loss(each.loss for each in self.losses)
+        known = [each.loss for each in self.losses if each.loss is not None]
+        return sum(known, Fraction(0)) if len(known) == len(self.losses) else None
 
     @property
     def is_impossible(self) -> bool:
@@ -149,7 +149,8 @@ class TwoInputs(Record):
     @property
     def dearness(self) -> tuple[bool, Fraction]:
         """Greater where more is lost."""
-        return dearness(self.loss)
+        loss = self.loss
+        return loss is None, loss or Fraction(0)
 
 
 def lost_between(

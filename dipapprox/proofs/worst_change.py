@@ -65,7 +65,7 @@ hold more than is allowed, which does no harm above; below, `allows` says what i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from heapq import heappop, heappush
 from itertools import combinations, compress, count, product
@@ -320,18 +320,3 @@ class CostOfChanges:
             if source.is_integer and shift.denominator != 1:
                 raise BrokenInvariant("an integer sample is shifted by a fraction")
         return BoxShift(box, moved, found.value)
-
-
-def total_loss(losses: Iterable[Fraction | None]) -> Fraction | None:
-    """Return what losses add up to; None stands for ∞."""
-    total = Fraction(0)
-    for loss in losses:
-        if loss is None:
-            return None
-        total += loss
-    return total
-
-
-def dearness(loss: Fraction | None) -> tuple[bool, Fraction]:
-    """Return what losses are compared by; ∞ comes last."""
-    return loss is None, loss or Fraction(0)
