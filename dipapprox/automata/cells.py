@@ -34,10 +34,10 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 
-from dipapprox.automata.model import Automaton, ControlState, Output, Transition, members
+from dipapprox.automata.model import Automaton, ControlState, Output, Transition
 from dipapprox.automata.unfolding import Unfolding, ValueOrder
 from dipapprox.data_classes import Record, replace
-from dipapprox.graphs import masks_ahead
+from dipapprox.graphs import bits, masks_ahead
 from dipapprox.language.dipa import AutomatonNoise
 
 _MOST_COMPARED = 6  # variables whose orders are looked at for joint steps: 2^6 of them
@@ -126,7 +126,7 @@ def _joint(automaton: Automaton, indices: list[int], orders: Sequence[ValueOrder
         return None
     least = largest = running
     for chosen in product((0, 1), repeat=compared.bit_count()):
-        over = sum(1 << x for x, c in zip(members(compared), chosen, strict=True) if c)
+        over = sum(1 << x for x, c in zip(bits(compared), chosen, strict=True) if c)
         under = compared & ~over
         if all(order.after(above | over, below | under, 0) is None for order in orders):
             continue
@@ -190,7 +190,7 @@ class _Builder:
         return self.automaton.states[state]
 
     def _names(self, mask: int) -> list[int]:
-        return sorted(members(mask), key=lambda x: self.automaton.variables[x])
+        return sorted(bits(mask), key=lambda x: self.automaton.variables[x])
 
     def _runs_on(self, step: Transition, variables: int) -> int:
         """Return those of some variables that count after a step, and run before they do."""

@@ -38,6 +38,7 @@ from pathlib import Path
 from dipapprox.bundled import shown_name
 from dipapprox.data_classes import Record, field, replace
 from dipapprox.errors import Diagnosis, check_visible, did_you_mean
+from dipapprox.graphs import bits
 from dipapprox.language.dipa import AutomatonNoise, AutomatonText, parse_dipa
 from dipapprox.language.load import read_text
 from dipapprox.language.traversal import reachable
@@ -101,7 +102,7 @@ class Automaton(Record):
         return tuple(map(tuple, found))
 
     def names(self, mask: int) -> tuple[str, ...]:
-        return tuple(self.variables[i] for i in members(mask))
+        return tuple(self.variables[i] for i in bits(mask))
 
     def guard_text(self, transition: Transition) -> str:
         """Return a guard as it is written in `.dipa` files; "true" if it is empty."""
@@ -129,13 +130,6 @@ class Automaton(Record):
         if transition.output is not OutputSample.FRESH or not state.reads or state.fresh is None:
             return Fraction(0)
         return state.fresh.rate
-
-
-def members(mask: int) -> Iterator[int]:
-    while mask:
-        lowest = mask & -mask
-        yield lowest.bit_length() - 1
-        mask ^= lowest
 
 
 def check(automaton: Automaton) -> None:

@@ -91,11 +91,11 @@ from fractions import Fraction
 from itertools import combinations, product
 from math import lcm
 
-from dipapprox.automata.model import Automaton, OutputSample, Transition, is_real, members
+from dipapprox.automata.model import Automaton, OutputSample, Transition, is_real
 from dipapprox.automata.unfolding import Unfolding, ValueOrder, followed, unordered
 from dipapprox.data_classes import Record
 from dipapprox.flows import Flow, maximum_flow
-from dipapprox.graphs import shortest_way
+from dipapprox.graphs import bits, shortest_way
 from dipapprox.language.traversal import reachable
 
 Run = tuple[int, ...]
@@ -108,9 +108,9 @@ def dependencies(automaton: Automaton, run: Run) -> tuple[Arc, ...]:
     arcs = []
     for position, index in enumerate(run):
         transition = automaton.transitions[index]
-        arcs += [(last[x], position) for x in members(transition.above) if x in last]
-        arcs += [(position, last[x]) for x in members(transition.below) if x in last]
-        last.update((x, position) for x in members(transition.assigned))
+        arcs += [(last[x], position) for x in bits(transition.above) if x in last]
+        arcs += [(position, last[x]) for x in bits(transition.below) if x in last]
+        last.update((x, position) for x in bits(transition.assigned))
     return tuple(dict.fromkeys(arcs))
 
 

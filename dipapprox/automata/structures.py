@@ -55,7 +55,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise
 
-from dipapprox.automata.model import Automaton, OutputSample, is_real, members
+from dipapprox.automata.model import Automaton, OutputSample, is_real
 from dipapprox.automata.runs import (
     Changes,
     Run,
@@ -69,6 +69,7 @@ from dipapprox.automata.runs import (
 )
 from dipapprox.automata.unfolding import Unfolding
 from dipapprox.data_classes import Record
+from dipapprox.graphs import bits
 from dipapprox.limits import check_limits
 
 
@@ -114,11 +115,11 @@ def leaking_cycles(whole: Unfolding) -> Iterator[BadStructure]:
     internal = [edge for edge in range(len(whole.edges)) if whole.is_internal(edge)]
     for edge in internal:
         component = whole.components[whole.edges[edge].source]
-        for variable in members(whole.transition(edge).assigned):
+        for variable in bits(whole.transition(edge).assigned):
             assigning.setdefault((component, variable), []).append(edge)
     for edge in internal:
         component = whole.components[whole.edges[edge].source]
-        for variable in members(whole.transition(edge).used):
+        for variable in bits(whole.transition(edge).used):
             for first in assigning.get((component, variable), ()):
                 edges = [first] if first == edge else [first, edge]
                 run, cycle = _with_cycle(whole, edges)

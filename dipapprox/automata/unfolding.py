@@ -32,18 +32,10 @@ from fractions import Fraction
 from math import lcm
 from typing import TypeVar
 
-from dipapprox.automata.model import (
-    Automaton,
-    ControlState,
-    Output,
-    Transition,
-    gaps,
-    members,
-    uncovered,
-)
+from dipapprox.automata.model import Automaton, ControlState, Output, Transition, gaps, uncovered
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import BrokenInvariant
-from dipapprox.graphs import StableCells, strong_components
+from dipapprox.graphs import StableCells, bits, strong_components
 from dipapprox.language.traversal import free_name
 from dipapprox.limits import check_limits, check_states
 
@@ -62,14 +54,14 @@ class ValueOrder(Record):
     def at_most(self, variables: int) -> int:
         """Return the variables that are smaller than, or equal to, one of `variables`."""
         found = 0
-        for i in members(variables):
+        for i in bits(variables):
             found |= self.under[i] | self.equal[i]
         return found
 
     def at_least(self, variables: int) -> int:
         """Return the variables that are larger than, or equal to, one of `variables`."""
         found = 0
-        for i in members(variables):
+        for i in bits(variables):
             found |= self.over[i] | self.equal[i]
         return found
 
@@ -83,9 +75,9 @@ class ValueOrder(Record):
         if not assigned and not (small and large):
             return self
         over, under, equal = list(self.over), list(self.under), list(self.equal)
-        for i in members(small):
+        for i in bits(small):
             over[i] |= large
-        for i in members(large):
+        for i in bits(large):
             under[i] |= small
         if assigned:
             kept = ~assigned
@@ -95,11 +87,11 @@ class ValueOrder(Record):
                 equal[i] &= kept
             small &= kept
             large &= kept
-            for i in members(small):
+            for i in bits(small):
                 over[i] |= assigned
-            for i in members(large):
+            for i in bits(large):
                 under[i] |= assigned
-            for i in members(assigned):
+            for i in bits(assigned):
                 over[i], under[i], equal[i] = large, small, assigned
         return ValueOrder(tuple(over), tuple(under), tuple(equal))
 

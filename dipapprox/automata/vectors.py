@@ -33,10 +33,10 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from dipapprox.automata.model import Automaton, OutputSample, Transition, members
+from dipapprox.automata.model import Automaton, OutputSample, Transition
 from dipapprox.automata.unfolding import Unfolding, unit_of
 from dipapprox.data_classes import Record, replace
-from dipapprox.graphs import components
+from dipapprox.graphs import bits, components
 
 Vectors = npt.NDArray[np.int64]
 """Shape (2, 2^live): u and v; whole numbers, at most `Prices.infinite`."""
@@ -72,7 +72,7 @@ class Prices:
         self.graph = graph
         self.pins = pins
         self.live = [
-            [x for x in members(mask) if x not in pins[node]] for node, mask in enumerate(live)
+            [x for x in bits(mask) if x not in pins[node]] for node, mask in enumerate(live)
         ]
         self.unit = unit_of(graph)
         self.cap = int(cap / self.unit)
@@ -142,8 +142,8 @@ class Prices:
         before_live = self.live[graph.edges[edge].source]
         after_live = self.live[graph.edges[edge].target]
         place = {variable: bit for bit, variable in enumerate(before_live)}
-        above = sum(1 << place[x] for x in members(transition.above) if x in place)
-        below = sum(1 << place[x] for x in members(transition.below) if x in place)
+        above = sum(1 << place[x] for x in bits(transition.above) if x in place)
+        below = sum(1 << place[x] for x in bits(transition.below) if x in place)
         old = np.tile(np.arange(1 << len(before_live)), 2)
         new = np.repeat(np.array([0, 1]), 1 << len(before_live))
         fits = np.where(new == 1, old & above == above, old & below == 0)
@@ -189,9 +189,9 @@ class Prices:
         """Return which new u (row 0) and v (row 1), 0 or 1, the pinned values rule out."""
         transition, ends = self.graph.transition(edge), self.graph.edges[edge]
         before, after = self.pins[ends.source], self.pins[ends.target]
-        above = [before[x] for x in members(transition.above) if x in before]
-        below = [before[x] for x in members(transition.below) if x in before]
-        taken = [after[x] for x in members(transition.assigned) if x in after]
+        above = [before[x] for x in bits(transition.above) if x in before]
+        below = [before[x] for x in bits(transition.below) if x in before]
+        taken = [after[x] for x in bits(transition.assigned) if x in after]
         forbidden = np.zeros((2, 2), dtype=bool)
         for level in (0, 1):
             one = any(shift < level for shift in (*above, *taken))
@@ -311,9 +311,9 @@ def pinned(graph: Unfolding, live: Sequence[int], most: int) -> Pins:
     kept, compared = [], []
     for index, edge in enumerate(graph.edges):
         transition = graph.transition(index)
-        for variable in members(live[edge.target] & ~transition.assigned):
+        for variable in bits(live[edge.target] & ~transition.assigned):
             kept.append(((edge.source, variable), (edge.target, variable)))
         if graph.is_internal(index):
-            compared += [((edge.source, x), 1) for x in members(transition.above)]
-            compared += [((edge.source, x), -1) for x in members(transition.below)]
-    return pin([list(members(mask)) for mask in live], kept, compared, most)
+            compared += [((edge.source, x), 1) for x in bits(transition.above)]
+            compared += [((edge.source, x), -1) for x in bits(transition.below)]
+    return pin([list(bits(mask)) for mask in live], kept, compared, most)

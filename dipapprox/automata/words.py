@@ -38,11 +38,12 @@ from fractions import Fraction
 from itertools import pairwise
 from math import inf, lcm
 
-from dipapprox.automata.model import Automaton, OutputSample, Transition, is_real, members
+from dipapprox.automata.model import Automaton, OutputSample, Transition, is_real
 from dipapprox.automata.runs import Changes, Run, RunCost, dependencies, least_cut
 from dipapprox.automata.unfolding import Unfolding
 from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant
+from dipapprox.graphs import bits
 from dipapprox.limits import check_limits, check_states
 
 
@@ -236,7 +237,7 @@ def _ways(graph: Unfolding, node: int) -> list[_Way]:
     for edge in (graph.edges[k] for k in graph.leaving[node]):
         step = graph.automaton.transitions[edge.transition]
         above, below, assigned = (
-            tuple(members(each)) for each in (step.above, step.below, step.assigned)
+            tuple(bits(each)) for each in (step.above, step.below, step.assigned)
         )
         found.append((edge.transition, edge.target, above, below, assigned))
     return found

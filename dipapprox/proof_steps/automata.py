@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from dipapprox.automata.model import Automaton, OutputSample, Transition, members
+from dipapprox.automata.model import Automaton, OutputSample, Transition
 from dipapprox.automata.unfolding import steps_before_stops
 from dipapprox.errors import NoCertificate
-from dipapprox.graphs import strong_components
+from dipapprox.graphs import bits, strong_components
 from dipapprox.language import core
 from dipapprox.language.dipa import AutomatonNoise
 from dipapprox.proof_steps.machines import Json, number_json, rounds_json
@@ -125,7 +125,7 @@ def _tree(automaton: Automaton, steps: Sequence[Transition], known: int) -> list
     asked = [step.used & ~known for step in steps]
     if not asked[0]:
         return _taken(automaton, steps[0])
-    counts = {x: sum(mask >> x & 1 for mask in asked) for x in members(asked[0])}
+    counts = {x: sum(mask >> x & 1 for mask in asked) for x in bits(asked[0])}
     variable = max(counts, key=lambda x: counts[x])
     bit = 1 << variable
     above = [step for step in steps if not step.below & bit]
@@ -144,7 +144,7 @@ def _taken(automaton: Automaton, step: Transition) -> list[Json]:
             done.append(["set", ["cell", _SHOWN], ["cell", _FRESH]])
         case symbol:
             done.append(["set", ["cell", _SHOWN], {"name": symbol}])
-    for variable in members(step.assigned):
+    for variable in bits(step.assigned):
         done.append(["set", ["cell", _stored(automaton, variable)], ["cell", _SAMPLE]])
     return [*done, ["set", ["cell", STATE], step.target]]
 

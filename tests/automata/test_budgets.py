@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 from dipapprox import SourceError
 from dipapprox.automata.analysis import analyse
 from dipapprox.automata.cells import cells_of
-from dipapprox.automata.model import Automaton, OutputSample, automaton_of, check, members
+from dipapprox.automata.model import Automaton, OutputSample, automaton_of, check
 from dipapprox.automata.optimum import ClosedFamily, OptimumFound, joined_family, search
 from dipapprox.automata.runs import Changes, Run, dependencies, orders, run_cost, run_of
 from dipapprox.automata.structures import holds
@@ -20,6 +20,7 @@ from dipapprox.automata.unfolding import Quotient, Unfolding, augment, quotient,
 from dipapprox.automata.weights import fallback_weight, published_weight, tainted_walk
 from dipapprox.automata.words import SeenSymbol, WordSearch, WordStep
 from dipapprox.data_classes import replace
+from dipapprox.graphs import bits
 from dipapprox.language.dipa import AutomatonNoise, parse_dipa
 from tests.automata import examples
 from tests.automata.examples import automaton
@@ -280,13 +281,13 @@ def run_in(
             index
             for index in original.leaving()[state]
             if original.transitions[index].output == cell.output
-            and all(held[x] < rank[place] for x in members(original.transitions[index].above))
-            and all(held[x] > rank[place] for x in members(original.transitions[index].below))
+            and all(held[x] < rank[place] for x in bits(original.transitions[index].above))
+            and all(held[x] > rank[place] for x in bits(original.transitions[index].below))
         )
         step = original.transitions[index]
         run.append(index)
         kept.append(changes[place])
-        held.update((x, rank[place]) for x in members(step.assigned))
+        held.update((x, rank[place]) for x in bits(step.assigned))
         state = step.target
     return tuple(run), tuple(kept)
 

@@ -24,7 +24,7 @@ from dipapprox import (
 )
 from dipapprox.automata.analysis import analyse
 from dipapprox.automata.benchmarks import range_text, sparse_vector_text
-from dipapprox.automata.model import Automaton, ControlState, OutputSample, Transition, members
+from dipapprox.automata.model import Automaton, ControlState, OutputSample, Transition
 from dipapprox.automata.runs import END, Looks, RunCost, Seen, is_determined, tells_steps
 from dipapprox.automata.structures import holds
 from dipapprox.automata.unfolding import (
@@ -34,6 +34,7 @@ from dipapprox.automata.unfolding import (
     unordered,
     with_visible_stops,
 )
+from dipapprox.graphs import bits
 from dipapprox.language.dipa import AutomatonNoise
 from dipapprox.proofs import prove_automaton
 from dipapprox.proofs.endless_proof import Stops
@@ -462,15 +463,15 @@ def _states(automaton: Automaton) -> Iterator[str]:
                     yield f"publish Lap({read}{state.fresh.mean}, {1 / state.fresh.rate} / eps)"
                 case symbol:
                     yield f"publish {symbol}"
-            yield from (f"{automaton.variables[x]} <- r" for x in members(taken.assigned))
+            yield from (f"{automaton.variables[x]} <- r" for x in bits(taken.assigned))
             yield f"s <- {taken.target}"
         yield from ("else", "exit", "end")
     yield "end"
 
 
 def _guard(automaton: Automaton, taken: Transition) -> str:
-    atoms = [f"r >= {automaton.variables[x]}" for x in members(taken.above)]
-    atoms += [f"r < {automaton.variables[x]}" for x in members(taken.below)]
+    atoms = [f"r >= {automaton.variables[x]}" for x in bits(taken.above)]
+    atoms += [f"r < {automaton.variables[x]}" for x in bits(taken.below)]
     return " and ".join(atoms) or "true"
 
 
