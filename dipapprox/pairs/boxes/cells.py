@@ -30,7 +30,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
-from dipapprox.data_classes import Record
+from dipapprox.data_classes import Record, replace
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Cell, Everyone, Input, Listed, Norm, Program, Value, Within
 from dipapprox.language.domains import AllReals
@@ -78,12 +78,9 @@ def extent(polygon: Polygon, coordinate: int) -> tuple[Fraction, Fraction]:
     return min(values), max(values)
 
 
-def middle(polygon: Polygon) -> tuple[int, Fraction]:
-    """Return where to cut a polygon, which is no point, in halves: its longer extent, and where."""
-    widths = [high - low for low, high in (extent(polygon, X), extent(polygon, Y))]
-    coordinate = X if widths[X] >= widths[Y] else Y
-    low, high = extent(polygon, coordinate)
-    return coordinate, (low + high) / 2
+def width(polygon: Polygon) -> Fraction:
+    """Return the longer extent."""
+    return max(high - low for low, high in (extent(polygon, X), extent(polygon, Y)))
 
 
 def cut(polygon: Polygon, coordinate: int, place: Fraction) -> tuple[Polygon, ...]:
@@ -131,6 +128,15 @@ class PairSet(Record):
     second: Fixed
     # The most that distances of real inputs may add up to; None for no bound.
     budget: Fraction | None
+
+    def halves(self, axis: int) -> Iterator[PairSet]:
+        """Yield the halves of a set, cut across the longer extent of a real input's polygon."""
+        polygon = self.polygons[axis]
+        (left, right), (low, high) = (extent(polygon, coordinate) for coordinate in (X, Y))
+        longer = (X, (left + right) / 2) if right - left >= high - low else (Y, (low + high) / 2)
+        for half in cut(polygon, *longer):
+            polygons = (*self.polygons[:axis], half, *self.polygons[axis + 1 :])
+            yield replace(self, polygons=polygons)
 
     @property
     def is_one_pair(self) -> bool:

@@ -29,19 +29,7 @@ from dipapprox.data_classes import Record, replace
 from dipapprox.errors import LimitReached
 from dipapprox.exact.log_concave import Logarithms, logarithms
 from dipapprox.limits import at_most, check_limits
-from dipapprox.pairs.boxes.cells import (
-    PairSet,
-    Point,
-    X,
-    Y,
-    cut,
-    extent,
-    faces,
-    middle,
-    real_places,
-    sides,
-    vertices,
-)
+from dipapprox.pairs.boxes.cells import PairSet, Point, faces, real_places, sides, vertices, width
 from dipapprox.pairs.selections import FREE, Pair
 from dipapprox.semantics.state import FinalStates
 
@@ -153,10 +141,10 @@ class PureSearch:
             found = [self._sharpened(part, part.near)]
         else:
             polygons, found = part.pairs.polygons, []
-            axis = max(range(len(polygons)), key=lambda k: _width(polygons[k]))
-            for half in cut(polygons[axis], *middle(polygons[axis])):
-                own = (*polygons[:axis], half, *polygons[axis + 1 :])
-                found += self._look(replace(part.pairs, polygons=own), part.states, part.upper)
+            for half in part.pairs.halves(
+                max(range(len(polygons)), key=lambda k: width(polygons[k]))
+            ):
+                found += self._look(half, part.states, part.upper)
         heappop(self._open)
         for each in found:
             heappush(self._open, each)
@@ -247,7 +235,3 @@ class PureSearch:
                 high = middle
         found = (near, at(low.limit_denominator(_SHORT)), at(low), far)
         return max(found, key=lambda pair: self._need(pair, states))
-
-
-def _width(polygon: Sequence[Point]) -> Fraction:
-    return max(high - low for low, high in (extent(tuple(polygon), k) for k in (X, Y)))

@@ -1,13 +1,13 @@
 """Probabilities of outputs as functions of real inputs: near forms of them on any box.
 
     final states -> how outputs move with inputs (`movement`)
-        analytic: patches of the whole box, terms per input
-            -> when a box is asked for: probabilities at the nodes of its patch, in one batch
+        analytic: terms per input
+            -> probabilities at the nodes of the whole box, in one batch
             -> a polynomial for each output -> value, gradient, rest on the box
         else, or where polynomials would take too much:
             -> probabilities at the centre of the box and of its sides -> a chord for each input
 
-Polynomials are near by 2^-40 on a patch, chords by the square of a box' size. Noise without kinks
+Polynomials are near by 2^-40 everywhere, chords by the square of a box' size. Noise without kinks
 is analytic (`numerics.interpolation.analytic`), Laplace noise is smooth (`…smooth`).
 """
 
@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import partial
-from itertools import dropwhile, product
+from itertools import product
 from math import prod
 
 import numpy as np
@@ -24,7 +24,6 @@ import numpy as np
 from dipapprox.arithmetic.rounding import Array, above
 from dipapprox.cache import Cache
 from dipapprox.data_classes import Record
-from dipapprox.errors import BrokenInvariant
 from dipapprox.language.domains import AllReals
 from dipapprox.limits import check_limits
 from dipapprox.numerics.interpolation.analytic import size_for, tails
@@ -78,7 +77,6 @@ class OutputModels:
     Attributes:
         still: Whether all stay as they are when all real inputs move by the same number.
         monotone: Whether some have derivatives whose sign is known from guards.
-        walls: Says where patches meet, inside the range of a real input.
 
     Raises:
         OutOfReach: If a real input has no bounds, or noise around it is of integers.
@@ -86,32 +84,29 @@ class OutputModels:
 
     def __init__(self, states: FinalStates, eps: Fraction, bulk: BulkSource) -> None:
         self._bulk = bulk
-        self._whole: list[Interval] = []
+        whole: list[Interval] = []
         names: list[str | None] = []
         for cell in states.program.inputs:
             if isinstance(cell.domain, AllReals):
                 if cell.domain.bounds is None:
                     raise OutOfReach(f"the input '{cell.name}' has no bounds")
                 low, high = cell.domain.bounds
-                self._whole.append((low, high))
+                whole.append((low, high))
                 # A range of one number moves nothing.
                 names.append(cell.name if low < high else None)
+        self._whole: Box = tuple(whole)
         self._outputs = movements(states, eps, names)
         self._require_doubles()
         self.outputs = len(self._outputs)
         self.still = all(output.still for output in self._outputs)
         self.monotone = any(any(output.growth) for output in self._outputs)
-        self._with_polynomials = {k for k, o in enumerate(self._outputs) if o.analytic is not None}
         self._axes = [output.axes for output in self._outputs]
         self._growth = np.zeros((self.outputs, len(names)))
         for k, output in enumerate(self._outputs):
             self._growth[k, output.axes] = output.growth
         self._steep = [np.array(list(map(above, each.smooth.steep))) for each in self._outputs]
-        self._patches = _patches_of(tuple(self._whole), self._outputs)
-        self.walls = self._patches.walls
-        self._with_polynomials -= self._patches.too_wide
-        self._polynomials: dict[tuple[int, Box, Fixed], Polynomial] = {}
-        self._fitted: set[tuple[Box, Fixed]] = set()  # patches
+        self._sizes = _sizes_of(self._whole, self._outputs)  # of outputs with polynomials
+        self._polynomials: dict[tuple[int, Fixed], Polynomial] = {}
         self._values: dict[_Point, Interval] = {}
         self._models: Cache[tuple[int, Box, Fixed], _Near] = Cache(_REMEMBERED)
 
@@ -136,8 +131,8 @@ class OutputModels:
 
     @property
     def forms(self) -> str:
-        all_analytic = len(self._with_polynomials) == self.outputs
-        found = ["polynomials"] * bool(self._with_polynomials) + ["chords"] * (not all_analytic)
+        all_analytic = len(self._sizes) == self.outputs
+        found = ["polynomials"] * bool(self._sizes) + ["chords"] * (not all_analytic)
         return " + ".join(found)
 
     def sensitivity(self, axis: int) -> float:
@@ -150,7 +145,7 @@ class OutputModels:
         return max(slopes, default=0.0) or 2.0**-20
 
     def on(self, box: Box, fixed: Fixed, ahead: Ahead = tuple) -> Models:
-        """Return near forms of all outputs on a box inside one patch.
+        """Return near forms of all outputs on a box.
 
         Args:
             ahead: What boxes are likely to be asked for next: probabilities are found in one go.
@@ -190,60 +185,52 @@ class OutputModels:
         return Models(values, gradients, spreads, lowest, highest, bends, rests, noises, most)
 
     def _require(self, box: Box, fixed: Fixed, ahead: Ahead) -> list[_Near]:
-        patch = tuple(self._patches.patch(axis, interval) for axis, interval in enumerate(box))
-        self._fit(patch, fixed)
+        self._fit(fixed)
         wanted = self._of_chords([(box, fixed)])
         if wanted:
             self._evaluate(wanted | self._of_chords(ahead()))
 
         def found(k: int, own: Box) -> _Near:
             output = self._outputs[k]
-            if k in self._with_polynomials:
-                return self._polynomials[k, self._own(k, patch), fixed].restricted(own)
+            if k in self._sizes:
+                return self._polynomials[k, fixed].restricted(own)
             places = points(output.smooth, output.growth, own)
             return near(output.smooth, output.growth, own, *self._bounds(k, places, fixed))
 
         every = [(k, self._own(k, box)) for k in range(self.outputs)]
         return [self._models.find((*each, fixed), partial(found, *each)) for each in every]
 
-    def _fit(self, patch: Box, fixed: Fixed) -> None:
-        """Find the polynomials of a patch, where they do not take too much."""
-        if (patch, fixed) in self._fitted:
-            return
-        planned: dict[int, tuple[int, ...]] = {}
+    def _fit(self, fixed: Fixed) -> None:
+        """Find the polynomials at some values of finite inputs, where they do not take too much."""
+        grids: dict[int, list[tuple[Fraction, ...]]] = {}
         wanted: dict[_Point, None] = {}
-        for k in sorted(self._with_polynomials):
-            own = self._own(k, patch)
-            sizes = self._patches.sizes(k, own)
-            known = len(self._values) + len(wanted)
-            if (k, own, fixed) in self._polynomials:
+        for k, sizes in list(self._sizes.items()):
+            if (k, fixed) in self._polynomials:
                 continue
-            if prod(sizes) <= _MOST_NODES and known + prod(sizes) < _MOST_PROBABILITIES:
-                planned[k] = sizes
-                wanted.update(dict.fromkeys((k, p, fixed) for p in _grid(own, sizes)))
+            if len(self._values) + len(wanted) + prod(sizes) < _MOST_PROBABILITIES:
+                grids[k] = _grid(self._own(k, self._whole), sizes)
+                wanted.update(dict.fromkeys((k, p, fixed) for p in grids[k]))
             else:
-                self._with_polynomials.discard(k)
+                del self._sizes[k]
         self._evaluate(wanted)
-        for k, sizes in planned.items():
-            own = self._own(k, patch)
-            ends = self._bounds(k, _grid(own, sizes), fixed)
-            lower, upper = (each.reshape(sizes) for each in ends)
+        for k, grid in grids.items():
+            own, sizes = self._own(k, self._whole), self._sizes[k]
+            lower, upper = (each.reshape(sizes) for each in self._bounds(k, grid, fixed))
             centres = tuple((low + high) / 2 for low, high in own)
             halves = tuple((high - low) / 2 for low, high in own)
             left = tails(self._outputs[k].analytic or (), halves, sizes)
-            self._polynomials[k, own, fixed] = fit(centres, halves, lower, upper, left)
-        self._fitted.add((patch, fixed))  # a limit may end it before
+            self._polynomials[k, fixed] = fit(centres, halves, lower, upper, left)
 
     def _of_chords(self, boxes: Iterable[tuple[Box, Fixed]]) -> dict[_Point, None]:
         """Return the probabilities that chords on some boxes want, and that are not known."""
         found: dict[_Point, None] = {}
         for (box, fixed), (k, output) in product(boxes, enumerate(self._outputs)):
-            if k not in self._with_polynomials:
+            if k not in self._sizes:
                 places = points(output.smooth, output.growth, self._own(k, box))
                 found.update(dict.fromkeys((k, p, fixed) for p in places))
         return {each: None for each in found if each not in self._values}
 
-    def _own(self, output: int, box: Box) -> Box:
+    def _own(self, output: int, box: Sequence[Interval]) -> Box:
         return tuple(box[axis] for axis in self._outputs[output].axes)
 
     def _bounds(
@@ -295,98 +282,33 @@ _TOLERANCES = 2.0**-44, 2.0**-40, 2.0**-30, 2.0**-22
 doubles can say of the probabilities at nodes. Single pairs are enclosed without polynomials."""
 
 _MOST = 8  # inputs that an output with polynomials depends on
-_MOST_TERMS = {1: 40, 2: 40, 3: 35, 4: 16}
-_OTHER_TERMS = 10
-"""In one input, by how many inputs an output depends on; wider boxes are cut into patches."""
-
-_MOST_PATCHES = 64
-_MOST_NODES = 45_000  # of one output in one patch
-_FEW_NODES = 30_000  # of all outputs in all patches
+_MOST_TERMS = 120  # in one input
+_MOST_NODES = 45_000  # of one output
+_FEW_NODES = 30_000  # of all outputs
 
 
-class _Patches:
-    """Where polynomials stand for probabilities: ranges of real inputs are cut into patches.
+def _sizes_of(whole: Box, outputs: Sequence[Movement]) -> dict[int, tuple[int, ...]]:
+    """Say which outputs are to have polynomials, of how many terms in each of their inputs.
 
     Nothing is claimed here: what a polynomial leaves out is bounded where it is fitted.
-
-    Args:
-        whole: The ranges of the real inputs.
-        tolerance: About what polynomials may leave out.
-        terms: In one input, at most about.
-
-    Attributes:
-        too_wide: Outputs of too many inputs, or with a range that would need too many patches.
     """
-
-    def __init__(
-        self, whole: Box, outputs: Sequence[Movement], tolerance: float, terms: int
-    ) -> None:
-        self._whole, self._outputs, self._tolerance = whole, outputs, tolerance
-        self.too_wide = {k for k, output in enumerate(outputs) if len(output.axes) > _MOST}
-        self._parts = [1] * len(whole)
-        for axis, (low, high) in enumerate(whole):
-            while self._parts[axis] < _MOST_PATCHES:
-                half = (high - low) / self._parts[axis] / 2
-                sizes = (
-                    size_for(output.analytic, output.axes.index(axis), half, tolerance)
-                    for output in outputs
-                    if axis in output.axes and output.analytic is not None
-                    if len(output.axes) <= _MOST
+    found: dict[int, tuple[int, ...]] = {}
+    for tolerance in _TOLERANCES:
+        found = {}
+        for k, output in enumerate(outputs):
+            if output.analytic is not None and len(output.axes) <= _MOST:
+                halves = [(whole[axis][1] - whole[axis][0]) / 2 for axis in output.axes]
+                sizes = tuple(
+                    size_for(output.analytic, axis, half, tolerance)
+                    for axis, half in enumerate(halves)
                 )
-                if max(sizes, default=1) <= terms:
-                    break
-                self._parts[axis] *= 2
-            else:
-                self._parts[axis] = 1
-                self.too_wide |= {k for k, o in enumerate(outputs) if axis in o.axes}
-
-    def walls(self, axis: int) -> tuple[Fraction, ...]:
-        (low, high), parts = self._whole[axis], self._parts[axis]
-        return tuple(low + (high - low) * k / parts for k in range(1, parts))
-
-    def patch(self, axis: int, interval: Interval) -> Interval:
-        """Return the patch that holds an interval, which crosses no wall."""
-        low, high = self._whole[axis]
-        if low == high:
-            return low, high
-        size = (high - low) / self._parts[axis]
-        part = min(int((interval[0] - low) / size), self._parts[axis] - 1)
-        own = low + size * part, low + size * (part + 1)
-        if interval[1] > own[1]:
-            raise BrokenInvariant("a box in several patches")
-        return own
-
-    def sizes(self, output: int, patch: Box) -> tuple[int, ...]:
-        """Return how many terms an output with polynomials is to have, by its inputs."""
-        states = self._outputs[output].analytic or ()
-        halves = ((high - low) / 2 for low, high in patch)
-        return tuple(size_for(states, *each, self._tolerance) for each in enumerate(halves))
-
-    @property
-    def nodes(self) -> int:
-        """About how many nodes all patches have."""
-        found = 0
-        for k, output in enumerate(self._outputs):
-            if output.analytic is not None and k not in self.too_wide:
-                patch = (self.patch(axis, self._whole[axis][:1] * 2) for axis in output.axes)
-                parts = prod(self._parts[axis] for axis in output.axes)
-                found += prod(self.sizes(k, tuple(patch))) * parts
-        return found
-
-
-def _patches_of(whole: Box, outputs: Sequence[Movement]) -> _Patches:
-    """Choose how closely polynomials follow, and cut the ranges of real inputs for that."""
-    inputs = max((len(o.axes) for o in outputs if o.analytic is not None), default=0)
-    terms = _MOST_TERMS.get(inputs, _OTHER_TERMS)
-    tried = (_Patches(whole, outputs, each, terms) for each in _TOLERANCES)
-    found = next(dropwhile(lambda each: each.nodes > _FEW_NODES, tried), None)
-    if found is None:
-        found = _Patches(whole, outputs, _TOLERANCES[-1], terms)
-        # In strips so many nodes are dearer than chords.
-        found.too_wide |= {
-            k
-            for k, output in enumerate(outputs)
-            for state in output.analytic or ()
-            if any(family.strip is not None for family, _ in state)
-        }
-    return found
+                if max(sizes, default=1) <= _MOST_TERMS and prod(sizes) <= _MOST_NODES:
+                    found[k] = sizes
+        if sum(map(prod, found.values())) <= _FEW_NODES:
+            return found
+    # In strips so many nodes are dearer than chords.
+    return {
+        k: sizes
+        for k, sizes in found.items()
+        if all(family.strip is None for state in outputs[k].analytic or () for family, _ in state)
+    }

@@ -26,18 +26,7 @@ from dipapprox.data_classes import Record, replace
 from dipapprox.errors import BrokenInvariant
 from dipapprox.limits import check_limits
 from dipapprox.pairs.boxes.bounds import Bound, FactorBounds, PairRegion, SetChoice, bound
-from dipapprox.pairs.boxes.cells import (
-    Fixed,
-    PairSet,
-    Point,
-    Polygon,
-    X,
-    Y,
-    boxes,
-    cut,
-    extent,
-    middle,
-)
+from dipapprox.pairs.boxes.cells import Fixed, PairSet, Point, boxes, width
 from dipapprox.pairs.boxes.models import Box, OutputModels
 from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.maximum import simplest_pair
@@ -205,7 +194,7 @@ class BoxSearch(SetSearch):
         elif part.bound is None:
             self._look(part)
         else:
-            self._cut(part, self._widest(pairs.polygons), part.bound.upper)
+            self._halve(part)
         self._current = None
         return True
 
@@ -231,10 +220,6 @@ class BoxSearch(SetSearch):
     def _look(self, part: _Open) -> None:
         """Bound a set, and replace it by where its maximum lies."""
         pairs = part.pairs
-        wall = self._wall(pairs)
-        if wall is not None:
-            self._cut(part, wall, part.upper)
-            return
         first, second = (self._models.on(*side, self._ahead) for side in _sides(pairs))
         found = bound(pairs, first, second, self._factor, part.choice)
         upper = min(part.upper, found.upper)
@@ -262,36 +247,18 @@ class BoxSearch(SetSearch):
         return (
             side
             for each in likely
-            if each is not None and each.bound is None and self._wall(each.pairs) is None
+            if each is not None and each.bound is None
             for side in _sides(each.pairs)
         )
 
-    def _wall(self, pairs: PairSet) -> tuple[int, int, Fraction] | None:
-        """Return where a border of patches cuts a set; None if it lies in one for u and for u'."""
-        for axis, coordinate in product(range(len(pairs.polygons)), (X, Y)):
-            low, high = extent(pairs.polygons[axis], coordinate)
-            for place in self._models.walls(axis):
-                if low < place < high:
-                    return axis, coordinate, place
-        return None
-
-    def _widest(self, polygons: Sequence[Polygon]) -> tuple[int, int, Fraction]:
-        """Return where to halve the polygon that is widest for the noise; see `_cut`."""
+    def _halve(self, part: _Open) -> None:
+        """Halve a set where it is widest for the noise."""
 
         def size(axis: int) -> float:
-            low, high = extent(polygons[axis], middle(polygons[axis])[0])
-            return float(high - low) * self._models.sensitivity(axis)
+            return float(width(part.pairs.polygons[axis])) * self._models.sensitivity(axis)
 
-        axis = max(range(len(polygons)), key=size)
-        return axis, *middle(polygons[axis])
-
-    def _cut(self, part: _Open, where: tuple[int, int, Fraction], upper: float) -> None:
-        """Cut a set; `where` is the real input, whether in u or in u', and the place."""
-        axis, coordinate, place = where
-        pairs = part.pairs
-        for polygon in cut(pairs.polygons[axis], coordinate, place):
-            polygons = (*pairs.polygons[:axis], polygon, *pairs.polygons[axis + 1 :])
-            self._put(replace(pairs, polygons=polygons), part.choice, upper)
+        for half in part.pairs.halves(max(range(len(part.pairs.polygons)), key=size)):
+            self._put(half, part.choice, part.upper)
 
 
 def _sides(pairs: PairSet) -> Iterator[tuple[Box, Fixed]]:
