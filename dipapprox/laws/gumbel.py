@@ -36,8 +36,7 @@ the last as 1 - e^-w = w ∫_0^1 e^(-sw) ds. With w = p + iq, |q| <= v h, also
 
 v e^(-v C) rises up to v = 1/C, where it is 1/(e C), and falls from there on; if C <= 0 it rises.
 As |f| = v e^(-v cos y), its integral over x is 1 / cos y for |y| < π/2; cos y is at least its
-Taylor polynomial of degree 10. With cos y >= 1 - y²/2 = 1 - w,
-|f| <= e^-1 / (1 - w) <= e^-1 e^(w / (1 - w)).
+Taylor polynomial of degree 10.
 
 Doubles. In units of 2^-53, with T for the largest |t|: the argument is within 8 T
 (`double_functions`), the exponential within 16, so v within 8 T + 16; e^-v then within v (8 T + 16)
