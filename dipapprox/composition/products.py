@@ -176,9 +176,6 @@ def pieces_of(runs: Sequence[RepeatedRun], grid: LossGrid, *, added: bool) -> li
     return found
 
 
-_MOST_COEFFICIENTS = 2**11  # of a closed form: more take longer than grids
-
-
 def _noise_of(runs: Sequence[RepeatedRun]) -> ShiftedNoise | None:
     """All the noise, if nothing else is run, and its profile takes no grid."""
     whole = ShiftedNoise()
@@ -186,7 +183,7 @@ def _noise_of(runs: Sequence[RepeatedRun]) -> ShiftedNoise | None:
         if not isinstance(run.mechanism, Gaussian | Laplace):
             return None
         whole = whole.beside(run.mechanism.shift, run.times)
-    return whole if whole.coefficients <= _MOST_COEFFICIENTS else None
+    return whole if whole.has_few_terms else None
 
 
 def _divergences(

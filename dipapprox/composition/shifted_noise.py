@@ -60,7 +60,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache, partial
-from math import comb, sqrt
+from math import comb, prod, sqrt
 from typing import ClassVar
 
 from flint import arb, fmpq, fmpq_poly
@@ -122,7 +122,7 @@ def published_noise(line: Line) -> PublishedNoise | None:
 
 
 _GUARD_BITS = 32
-_MOST_COEFFICIENTS = 2**14
+_FEW_COEFFICIENTS, _MOST_COEFFICIENTS = 2**11, 2**14
 _MOST_BITS = 4_096
 _FAR = 8
 _ATTEMPTS = 3  # each with twice the bits: sums cancel
@@ -135,9 +135,9 @@ class ShiftedNoise(Record):
     square: Fraction = Fraction(0)  # v
     shifts: tuple[tuple[Fraction, int], ...] = ()  # the t, ascending, each with their number
 
-    def __bool__(self) -> bool:
-        """Whether anything is moved."""
-        return bool(self.square or self.shifts)
+    def __len__(self) -> int:
+        """How many numbers these are, Gaussian ones being one."""
+        return bool(self.square) + sum(n for _, n in self.shifts)
 
     def __float__(self) -> float:
         """About how far that is, in deviations and scales."""
@@ -149,13 +149,24 @@ class ShiftedNoise(Record):
         shifts.update({t: n * times for t, n in other.shifts})
         return ShiftedNoise(self.square + times * other.square, tuple(sorted(shifts.items())))
 
+    def covers(self, other: ShiftedNoise) -> bool:
+        """Whether noise is moved as far at least, number by number: then its profile is above.
+
+        N(m', 1) against N(0, 1) is what N(m, 1) against N(0, 1) becomes if it is scaled and more
+        noise is added, m' < m; for Laplace noise H(α) = 1 - sqrt(α) e^(-t/2) where e^-t <= α <=
+        e^t grows with t. So the lesser pair is the greater one after some post-processing
+        (Blackwell), also beside other numbers, and in compositions.
+        """
+        own, its = (
+            [t for t, n in reversed(each.shifts) for _ in range(n)] for each in (self, other)
+        )
+        alone = len(own) >= len(its) and all(t >= u for t, u in zip(own, its, strict=False))
+        return alone and self.square >= other.square
+
     @property
-    def coefficients(self) -> int:
-        """How many numbers its terms have, at most."""
-        found = 1
-        for _, n in self.shifts:
-            found *= (n + 1) ** 2
-        return found
+    def has_few_terms(self) -> bool:
+        """Whether its profile is soon told: with more terms losses on grids are."""
+        return prod((n + 1) ** 2 for _, n in self.shifts) <= _FEW_COEFFICIENTS
 
     def profile(self, bits: int) -> NoiseProfile:
         """Return its profile, for that precision.
@@ -323,7 +334,8 @@ def _below(place: arb) -> arb:
 
 
 def shifted_noise(first: Sequence[Part], second: Sequence[Part]) -> ShiftedNoise | None:
-    """Return what two measures differ by, if that is one shift of noise; None if it is not.
+    """Return what two measures differ by, if that is noise that is moved; None if it is not, or
+    has many terms.
 
     Args:
         first: Parts of one outcome at one input; their measures add up.
@@ -339,10 +351,10 @@ def shifted_noise(first: Sequence[Part], second: Sequence[Part]) -> ShiftedNoise
     whole = ShiftedNoise()
     for _, one, two in factors.pairs:
         shift = shift_between(published_noise(one), published_noise(two))
-        if not shift or (shift.shifts and len(factors.pairs) > 1):
+        if not shift:
             return None
         whole = whole.beside(shift)
-    return whole
+    return whole if whole.has_few_terms else None
 
 
 def shift_between(one: PublishedNoise | None, two: PublishedNoise | None) -> ShiftedNoise | None:

@@ -199,6 +199,52 @@ def test_profiles_of_noise_are_those_of_sums_of_losses(seed) -> None:
             assert float(point.first) - x * float(point.second) < worst + 0.01
 
 
+TWO = """input q[2] in {0, 1}
+output y[2] in real
+adjacent linf 1
+
+y[1] <- Lap(q[1], 1 / eps)
+y[2] <- Lap(q[2], 2 / eps)
+"""
+
+
+@pytest.mark.parametrize("second", ["Lap(q[2], 2 / eps)", "Gauss(q[2], 2 / eps)"])
+def test_programs_of_several_numbers_of_noise_are_known_in_closed_form(second) -> None:
+    """The least budget has a divergence of delta; runs are those of the numbers."""
+    program = dipapprox.parse(TWO.replace("Lap(q[2], 2 / eps)", second))
+    shifts = (F(1, 2), F(1)) if "Lap" in second else (F(1),)
+    noise = ShiftedNoise(F("Gauss" in second, 4), tuple((t, 1) for t in shifts))
+    least = dipapprox.profile(program, eps=1, delta="1/1000").eps_prv_enclosure
+    assert noise.divergence(least.lower, 60).lower >= F(1, 1000)
+    assert noise.divergence(least.upper, 60).upper <= F(1, 1000)
+    assert least.width < F(1, 10**6)
+    pure = dipapprox.profile(program, eps=1, delta=0).eps_prv_enclosure
+    assert pure.infinite if noise.square else pure.lower == pure.upper == F(3, 2)
+    run = {"program": program, "eps": 1, "times": 3}
+    composed = dipapprox.compose([run], adjacency="substitution").delta(1)
+    whole = ShiftedNoise().beside(noise, 3).divergence(F(1), 60)
+    assert composed.grid is None and composed.delta_enclosure.meets(whole)
+    few = dipapprox.compose([run | {"subsample": "1/10"}], adjacency="add/remove").delta("1/2")
+    assert 0 < few.delta_enclosure.upper < composed.delta_enclosure.lower
+
+
+def test_noise_that_covers_other_noise_has_the_greater_profile() -> None:
+    random = Random(5)
+
+    def some() -> ShiftedNoise:
+        counts = {F(random.randint(1, 8), 4): random.randint(1, 2) for _ in range(2)}
+        return ShiftedNoise(F(random.randint(0, 4), 4), tuple(sorted(counts.items())))
+
+    covered = 0
+    for _ in range(400):
+        one, other = some(), some()
+        if one.covers(other):
+            covered += 1
+            for budget in (F(0), F(1, 3), F(1), F(3)):
+                assert one.divergence(budget, 60).upper >= other.divergence(budget, 60).lower
+    assert 60 < covered < 340
+
+
 def test_many_numbers_and_many_bits() -> None:
     found = _found([Fraction(1, 10)] * 20, Fraction(3, 2), 200)
     assert found.lower > 0 and found.width <= Fraction(1, 2**200)

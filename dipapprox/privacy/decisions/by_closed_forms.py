@@ -352,7 +352,7 @@ def _of_shifts(states: FinalStates, question: DecisionQuestion, setting: Setting
         return None
     divergences = subjects.open_published(states, eps, setting.options)
     shifts = published_search.PublishedPairs(divergences, lambda: listed, len(listed)).shifts()
-    if shifts is None or any(each.square for each, _ in shifts):
+    if shifts is None or any(each.square or len(each) > 1 for each, _ in shifts):
         return None
     largest = max((t for each, _ in shifts for t, _ in each.shifts), default=Fraction(0)) / eps
     rate = min(question.budget - largest, Fraction(0)) / 2

@@ -5,10 +5,8 @@ whatever the order and the shift (`shifted_noise`). Otherwise from above a diver
 known where noise is plain, or where a coupling bounds all losses; else only from below: densities
 in tails are not compared.
 
-The least eps_prv where all pairs differ by shifted noise is the largest that one of them needs. Of
-shifts of one family the largest needs most: the divergence at a budget L grows with the shift, for
-Gaussian noise with the derivative φ(m/2 - L/m) in m, for Laplace noise as 1 - e^((L - t) / 2) does
-in t (see `shifted_noise`).
+The least eps_prv where all pairs differ by shifted noise is the largest that one of them needs,
+but for those that others cover (see `shifted_noise`).
 """
 
 from __future__ import annotations
@@ -147,6 +145,7 @@ def least_published(
     """
     shifts = pairs.shifts() if in_closed_form else None
     if shifts is not None:
+        pairs.divergences.note(CLOSED_FORM)
         return least_of_shifts(shifts, delta, width)
     budgets = {
         pair: pairs.budget(pair)
@@ -221,12 +220,11 @@ def least_of_shifts(
     bits = (width.denominator // width.numerator).bit_length() + 1
     lower = upper = Fraction(0)
     attaining: Pair | None = None
-    largest: dict[bool, tuple[ShiftedNoise, Pair]] = {}
+    largest: list[tuple[ShiftedNoise, Pair]] = []
     for shift, pair in shifts:
-        known = largest.get(not shift.square)
-        if known is None or (shift.square, shift.shifts) > (known[0].square, known[0].shifts):
-            largest[not shift.square] = shift, pair
-    for shift, pair in largest.values():
+        if not any(known.covers(shift) for known, _ in largest):
+            largest = [each for each in largest if not shift.covers(each[0])] + [(shift, pair)]
+    for shift, pair in largest:
         found = shift.least_budget(delta, bits)
         if found is None:
             return PairsBounds(INFINITE, pair, bits, ())
