@@ -206,7 +206,7 @@ class ShiftedNoise(Record):
         return Enclosure(low.lower, high.upper)
 
     def _between(self, factor: Callable[[], arb], bits: int, more: int = 0) -> Enclosure:
-        own = bits + _GUARD_BITS + more + _size(self._total)
+        own = 2 * (bits + _GUARD_BITS) + more + _size(self._total)
         while True:
             check_limits()
             with precision(own):
