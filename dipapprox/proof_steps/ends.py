@@ -26,7 +26,7 @@ from dipapprox.privacy.profiles.calibration import Calibration, Certified, Refut
 from dipapprox.privacy.profiles.profile_result import AtDelta, AtEpsPrv, LeastDelta, LeastEpsPrv
 from dipapprox.privacy.run import Run, Setting, Witness
 from dipapprox.privacy.verdict import Claim
-from dipapprox.proof_steps.verdicts import Attempts, Goal, replayed
+from dipapprox.proof_steps.verdicts import MANY_OUTPUTS, Attempts, Goal, replayed
 
 _HAIR = Fraction(1, 2**10)  # of the width that was asked for
 _UNKNOWN_MASS = Fraction(1, 2**10)
@@ -58,8 +58,14 @@ def proved_delta(setting: Setting, question: AtEpsPrv, answer: LeastDelta) -> Le
     ends = [found.upper] * is_exact + [-_less(-found.upper, hair)]
     # An ε_prv that is d less raises δ by at most 2d.
     spare = found.upper + 2 * (above - below)
-    goals = [prover.goal(answer.eps, end, below, end - spare) for end in ends if end < 1]
-    kept = prover.confirmed("upper", goals)
+    # Losses of parts are rounded: of those a wider end is proved.
+    in_parts = answer.run.outputs > MANY_OUTPUTS and found.upper > 0
+    rough = [-_less(-found.upper, found.upper / 2**k) for k in (24, 16) if in_parts]
+    goals, wider = (
+        [prover.goal(answer.eps, end, below, end - spare) for end in own if end < 1]
+        for own in (ends, rough)
+    )
+    kept = prover.confirmed("upper", goals, wider)
     lower = Fraction(0) if broken is None else broken.claim.delta
     proved = Enclosure(lower, Fraction(1) if kept is None else kept.claim.delta)
     shown = None if broken is None else witness
@@ -149,15 +155,23 @@ class _Prover(Attempts):
         claim = Claim(eps, delta, eps_prv)
         return Goal(claim, witness, gap, self._run.outputs, is_pure=is_pure)
 
-    def confirmed(self, end: str, goals: Iterable[Goal]) -> Goal | None:
-        """Return the first of some goals that the kernel confirms; note the obstacle if none is."""
+    def confirmed(self, end: str, goals: Iterable[Goal], wider: Iterable[Goal] = ()) -> Goal | None:
+        """Return the first of some goals that the kernel confirms, or of wider ones.
+
+        Note the obstacle if none of the first ones is.
+        """
         missing = self.ended
         for goal in goals:
             missing = self.obstacle(partial(replayed, self._setting, goal))
             if missing is None:
                 return goal
-        if missing is not None:
-            self.note(end, missing)
+        if missing is None:
+            return None
+        for goal in wider:
+            if self.obstacle(partial(replayed, self._setting, goal)) is None:
+                self.note(end, f"{missing}; it has one of a wider end")
+                return goal
+        self.note(end, missing)
         return None
 
     def note(self, end: str, missing: str) -> None:

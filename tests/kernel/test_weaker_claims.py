@@ -374,6 +374,17 @@ def test_what_a_shift_of_published_noise_costs_is_proved_exactly() -> None:
     assert own.reason is None
 
 
+def test_a_wider_end_is_proved_where_losses_of_parts_are_rounded() -> None:
+    """Two numbers of ten may move; there are too many pairs to go through."""
+    text = "input c[10] in 0..3\noutput o[10] in 0..3\nadjacent l1 2\nfor i in 1..10 do\n"
+    text += "    o[i] <- clamp(DGauss(c[i], 2 / eps), 0, 3)\nend"
+    own = least_delta(program_of(text), PROVED, Fraction(1, 10))
+    found = least_delta(program_of(text), Options(), Fraction(1, 10)).delta_enclosure
+    assert own.reason is not None and own.reason.endswith("; it has one of a wider end")
+    assert own.delta_enclosure.lower <= found.lower <= found.upper <= own.delta_enclosure.upper
+    assert found.upper / 10**12 < own.delta_enclosure.width < found.upper / 10**6
+
+
 def test_an_irrational_eps_prv_is_between_rational_ones() -> None:
     program = program_of(text_of("kernel/ends-response"))
     # 3/4 - 2 * 1/4
