@@ -15,7 +15,7 @@ from dipapprox.kernel.judgements import ExactDistributions, Violated
 from dipapprox.kernel.machine import Input, Inputs, Tree, all_inputs, mentions
 from dipapprox.kernel.proofs import Proof, Step, growth_bound, stated
 from dipapprox.kernel.signs import Epsilons, Signs, read_epsilons
-from dipapprox.kernel.walk import formula_of
+from dipapprox.kernel.walk import formula_of, is_nonnegative
 
 MOST_FREE = 5
 """Outputs of one pair whose excesses have no known sign on an interval that is not halved."""
@@ -146,12 +146,10 @@ def violated_somewhere(
         meant = all_inputs(proof.machine.domains) if pairs is None else listed_inputs
         if not all(input in inputs for input in meant):
             raise Refuted("no closed forms say that the machine has probabilities")
-    here, everywhere = Signs.at(eps), Signs(on)
     formulas = stated(step)
     for formula, value in zip(formulas, (found.eps_prv, found.delta), strict=True):
-        slack = formula_of(value, here) - formula_of(formula, here)
-        if not here.tell(slack.numerator, positive=False):
+        if not is_nonnegative(("+", value, ("*", Fraction(-1), formula)), Epsilons(eps, eps)):
             raise Refuted("the violation is of less than what is claimed")
-        if not everywhere.tell(formula_of(formula, everywhere).numerator, positive=False):
+        if not is_nonnegative(formula, on):
             raise Refuted("what is claimed is not known to be >= 0")
     return Violated(on.value, *formulas, found.pair, found.outputs)

@@ -39,9 +39,9 @@ sum along a run. Both s and s^2 + s' have the mean 0. Hence |P_S''| <= E|s^2 + s
 
     |P_S'| <= E|s| / 2 <= sqrt(I) / 2 <= (1 + I) / 4.
 
-Let a = e^y, y = c eps^n, n = 0 or 1, where c >= 0, as y is at least an eps_prv that is kept: a' =
-n y a, and a'' = n (y + y^2) a. So, with y at the right end, the second derivative of
-P_S(u) - a P_S(u') is at least -C,
+Let a = e^y, y = c eps^n, n = 0 or 1, at most the claimed eps_prv between l and r; c >= 0, as y is
+at least an eps_prv that is kept: a' = n y a, and a'' = n (y + y^2) a. So, with y at the right end,
+the second derivative of P_S(u) - a P_S(u') is at least -C,
 
     C = I + a (I + n (y + y^2 + y (1 + I) / 2)).
 
@@ -70,6 +70,7 @@ from dipapprox.kernel.machine import (
     Machine,
     Number,
     Range,
+    Tree,
     adjacent_pairs,
     mentions,
 )
@@ -77,7 +78,7 @@ from dipapprox.kernel.motion import Motion
 from dipapprox.kernel.proofs import Proof, Step, claimed, growth_bound, largest_of, positive, stated
 from dipapprox.kernel.reading import as_integer, as_list, as_number
 from dipapprox.kernel.signs import Epsilons, Signs, read_epsilons
-from dipapprox.kernel.walk import formula_of
+from dipapprox.kernel.walk import formula_of, lowest
 
 MOST_PARTS = 50_000
 
@@ -366,34 +367,39 @@ def between_eps(proof: Proof, step: Step, first: Private, then: Private, *more: 
     Theorem: probabilities bend little as eps moves, so for every set S of outputs f_S is at most
     the larger one of its values at both ends of a part and C ln(r / l)^2 / 8.
 
-    Step: "eps", "eps_prv", "delta": the claim, eps_prv a multiple of eps, or a constant; premises:
-    privacy at ascending eps, from the least to the greatest one.
+    Step: "eps", "eps_prv", "delta": the claim; premises: privacy at ascending eps, from the least
+    to the greatest one.
     """
     epsilons, said, bend = read_epsilons(step["eps"]), stated(step), information(proof.machine.body)
-    signs = Signs(epsilons)
-    eps_prv, delta = (formula_of(each, signs) for each in said)
-    match eps_prv.numerator.terms, eps_prv.denominator:
-        case (), ():
-            multiple, power = Fraction(0), 0
-        case ((((0, (0 | 1) as power), own),), ()):
-            multiple = Fraction(own)
-        case _:
-            raise Refused("eps_prv is no multiple of eps, and no constant")
+    signs, delta = Signs(epsilons), formula_of(said[1], Signs(epsilons))
     known = _ascending((first, then, *more), proof.pairs)
-    if any(least > multiple * eps**power for eps, least, _ in known):
-        raise Refuted("what is claimed is stronger at one eps")
     if (epsilons.lower, epsilons.upper) != (known[0][0], known[-1][0]):
         raise Refuted("the interval has other ends")
-    for (low, _, one), (high, _, other) in pairwise(known):
+    for (low, least, one), (high, most, other) in pairwise(known):
+        multiple, power = multiple_below(said[0], Epsilons(low, high))
         y = multiple * high**power
+        if least > multiple * low**power or most > y:
+            raise Refuted("what is claimed is stronger at one eps")
         bent = bend + power * y * (1 + y + (1 + bend) / 2)
-        least = bend + growth_bound(y, PLACES, above=True) * bent
-        error = least * (high - low) ** 2 / (8 * low * high)
+        bent = bend + growth_bound(y, PLACES, above=True) * bent
+        error = bent * (high - low) ** 2 / (8 * low * high)
         spend(5 * (cost_of(high) + cost_of(error) + cost_of(y)))
         slack = delta + Ratio.constant(-max(one, other) - error)
         if not signs.tell(slack.numerator, positive=False, on=Epsilons(low, high)):
             raise Refuted("delta is not known to be as small between two eps")
     return Private(epsilons.value, *said, proof.pairs, first.count, first.in_sets)
+
+
+def multiple_below(eps_prv: Tree, on: Epsilons) -> tuple[Fraction, int]:
+    """Return c and n, 0 or 1, with c eps^n at most a formula on an interval: what it is, if so."""
+    if not mentions(eps_prv, "sqrt", "log"):
+        value = formula_of(eps_prv, Signs(on))
+        match value.numerator.terms, value.denominator:
+            case (), ():
+                return Fraction(0), 0
+            case ((((0, (0 | 1) as power), own),), ()):
+                return Fraction(own), power
+    return lowest(eps_prv, on), 0
 
 
 def information(block: Block) -> Fraction:

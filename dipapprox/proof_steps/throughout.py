@@ -10,8 +10,10 @@ eps of parts, where a smaller one is as good as smaller inputs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from fractions import Fraction
-from functools import cache, partial
+from functools import cache, partial, reduce
+from itertools import chain
 from typing import TypeVar
 
 from dipapprox.data_classes import Record, replace
@@ -22,14 +24,15 @@ from dipapprox.kernel.closed import CHANCES
 from dipapprox.kernel.errors import NotProved, Refuted
 from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.judgements import Private
-from dipapprox.kernel.machine import Tree, mentions, read_machine, read_weight
+from dipapprox.kernel.machine import Tree, mentions, read_formula, read_machine
 from dipapprox.kernel.proofs import Proof
-from dipapprox.kernel.sets import between_eps
+from dipapprox.kernel.sets import between_eps, multiple_below
 from dipapprox.kernel.signs import Epsilons, Signs
-from dipapprox.kernel.walk import formula_of
+from dipapprox.kernel.walk import formula_of, lowest
+from dipapprox.language.ast import Name, Number
 from dipapprox.language.core import Program
 from dipapprox.language.domains import has_real_inputs
-from dipapprox.language.formula import names_of
+from dipapprox.language.formula import Formula, FormulaCall, Negation, Operation, Operator, names_of
 from dipapprox.privacy.decisions.decision import Cause, Decision, Violation
 from dipapprox.privacy.decisions.delta import as_ratio, read_delta
 from dipapprox.privacy.intervals.formula_verifier import inputs_at_ties
@@ -56,13 +59,14 @@ _SHARE = 8  # of the gap that the least delta leaves, one part is for enclosures
 
 def steps_between(setting: Setting, claim: dict[str, Json], epsilons: Epsilons) -> list[Json]:
     """Return the steps to a claim on an interval, from its ends and some eps between."""
-    signs, machine = Signs(epsilons), read_machine(machine_json(setting.program))
+    machine = read_machine(machine_json(setting.program))
     plain = Setting(setting.program, setting.selection, Options())
-    eps_prv, delta = _formulas(claim, signs)
+    eps_prv, delta = read_formula(claim["eps_prv"]), _function(claim["delta"], Signs(epsilons))
+    parts: list[tuple[Goal, Goal]] = []
 
     @cache
-    def goal(eps: Fraction) -> Goal:
-        rate, most = max(_below(eps_prv, eps), Fraction(0)), _below(delta, eps)
+    def goal(eps: Fraction, rate: Fraction) -> Goal:
+        most = _below(delta, eps)
         question = AtEpsPrv(rate, max(most / _FINE, Fraction(1, 1 << _PART_BITS)))
         found = profile(plain, eps, question)
         assert isinstance(found, LeastDelta)
@@ -72,18 +76,31 @@ def steps_between(setting: Setting, claim: dict[str, Json], epsilons: Epsilons) 
             raise NoCertificate(f"delta is nearly attained at {eps}")
         return Goal(Claim(eps, most - (_SHARE - 1) * gap, rate), None, gap, found.run.outputs)
 
+    def rate(eps: Fraction, on: Epsilons) -> Fraction:
+        multiple, power = multiple_below(eps_prv, on)
+        return max(multiple * eps**power, Fraction(0))
+
     def kept(low: Fraction, high: Fraction) -> bool:
-        claims = [goal(eps).claim for eps in (low, high)]
-        known = [Private(each.eps, each.eps_prv, each.delta, None) for each in claims]
-        part = {**claim, "eps": _epsilons_json(Epsilons(low, high))}
+        on = Epsilons(low, high)
         try:
-            between_eps(Proof(machine, None), part, *known)
+            first, then = (goal(eps, rate(eps, on)) for eps in (low, high))
+        except NoCertificate:
+            for eps in (low, high):
+                goal(
+                    eps, rate(eps, Epsilons(eps, eps))
+                )  # if more can be claimed there, of parts, too
+            return False
+        claims = [each.claim for each in (first, then)]
+        known = [Private(each.eps, each.eps_prv, each.delta, None) for each in claims]
+        try:
+            between_eps(Proof(machine, None), {**claim, "eps": _epsilons_json(on)}, *known)
         except Refuted:
             return False
+        parts.append((first, then))
         return True
 
-    points = [epsilons.lower, *_halved(epsilons, kept)]
-    proofs = (verdicts.replayed(setting, goal(eps)).proof for eps in points)
+    list(_halved(epsilons, kept))
+    proofs = (verdicts.replayed(setting, each).proof for each in dict.fromkeys(chain(*parts)))
     return _followed_by({"rule": "between eps", **verdicts.stated_in(claim)}, proofs)
 
 
@@ -152,8 +169,11 @@ def _halved(epsilons: Epsilons, kept: Callable[[Fraction, Fraction], bool]) -> I
 
 def _formulas(claim: dict[str, Json], signs: Signs) -> tuple[Ratio, Ratio]:
     """Return what eps_prv and delta are."""
-    eps_prv, delta = (formula_of(read_weight(claim[name]), signs) for name in ("eps_prv", "delta"))
-    return eps_prv, delta
+    return _function(claim["eps_prv"], signs), _function(claim["delta"], signs)
+
+
+def _function(json: Json, signs: Signs) -> Ratio:
+    return formula_of(read_formula(json), signs)
 
 
 def _below(formula: Ratio, eps: Fraction) -> Fraction:
@@ -242,7 +262,7 @@ def _violations(
         raise NoCertificate("no outputs of the violation are named")
     pair = found.input, found.adjacent
     rows = [] if program.real_outputs else [input_json(finite(row.output)) for row in found.rows]
-    (eps_prv, *_), deltas = (_bounds(read_weight(each), eps) for each in stated.values())
+    (eps_prv, *_), deltas = (_bounds(read_formula(each), eps) for each in stated.values())
     for delta in deltas:
         said = numbers_json(eps=eps, eps_prv=eps_prv, delta=delta)
         for bits in (verdicts.IN_CLOSED_FORM, *_BITS):
@@ -254,6 +274,8 @@ def _violations(
 
 def _bounds(formula: Tree, eps: Fraction) -> list[Fraction]:
     """Return the value of a formula at one eps if it is rational, else numbers just above it."""
+    if mentions(formula, "sqrt", "log"):
+        return [lowest(formula, Epsilons(eps, eps)) + Fraction(1, 1 << _PART_BITS // 2)]
     try:
         value = formula_of(formula, Signs.at(eps)).at(eps)
     except NotProved as obstacle:
@@ -302,10 +324,8 @@ def goals_of(found: Decision | IntervalVerdict) -> Iterator[GoalThroughout]:
         eps_prv, delta = times_eps(found.budget), found.delta
     else:
         on, growth = Epsilons(found.lower, found.upper), found.claim.eps_prv
-        if not names_of(growth) <= {"eps"}:
-            raise NoCertificate("the kernel has no claims of eps_prv in delta")
         try:
-            eps_prv = ratio_json(as_ratio(growth))
+            eps_prv = _formula_json(growth, found.claim.delta)
             delta = read_delta(found.claim.delta_text)
         except (SourceError, UserError) as error:
             said = error.message.partition("\n")[0]
@@ -336,6 +356,37 @@ def _broken(found: Decision | IntervalVerdict) -> Broken | None:
     if found.violation is None or found.witness is None or found.witness.at_least is not None:
         raise NoCertificate("the violating outputs are too many to be recorded")
     return found.violation.claim.eps, found.witness
+
+
+_MOST_FACTORS = 64
+
+
+def _formula_json(formula: Formula, delta: Formula) -> Json:
+    """Write a formula in eps and delta; a `UserError` if one that says the same is not found."""
+    with suppress(SourceError, UserError):
+        if "delta" not in names_of(formula):
+            return ratio_json(as_ratio(formula))
+    match formula:
+        case Number(value):
+            return number_json(value)
+        case Name(name):
+            return ["eps"] if name == "eps" else _formula_json(delta, delta)
+        case Negation(operand):
+            return ["*", -1, _formula_json(operand, delta)]
+        case FormulaCall(function, operand):
+            return [function.value, _formula_json(operand, delta)]
+        case Operation(left, Operator.POWER, Number(power)) if power in range(1, _MOST_FACTORS):
+            return reduce(lambda x, y: ["*", x, y], [_formula_json(left, delta)] * int(power))
+        case Operation(left, operator, right):
+            one, other = (_formula_json(each, delta) for each in (left, right))
+            match operator:
+                case Operator.SUBTRACT:
+                    return ["+", one, ["*", -1, other]]
+                case Operator.DIVIDE:
+                    return ["*", one, ["inverse", other]]
+                case Operator.ADD | Operator.MULTIPLY:
+                    return [operator.value, one, other]
+    raise UserError("powers are written in other words")
 
 
 def times_eps(multiple: Fraction) -> Json:

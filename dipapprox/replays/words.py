@@ -138,8 +138,8 @@ def tree_text(json: Any, inside: bool = False) -> str:
             return "eps"
         case "inverse", operand:
             return f"1 / ({tree_text(operand)})"
-        case "exp", operand:
-            return f"exp({tree_text(operand)})"
+        case ("exp" | "sqrt" | "log") as word, operand:
+            return f"{word}({tree_text(operand)})"
         case [("and" | "or") as word, *parts]:
             text = f" {word} ".join(tree_text(part, True) for part in parts)
         case [word, left, right]:
