@@ -19,7 +19,7 @@ from dipapprox.kernel.balls import between, lower_at, precision, spend_balls, to
 from dipapprox.kernel.errors import NotProved, Refused, spend
 from dipapprox.kernel.exponentials import Ratio, Sum
 from dipapprox.kernel.forms import HOLDS, UNTOLD, Form, Store, Stored, size_of
-from dipapprox.kernel.machine import Block, Number, Tree, Value, mentions
+from dipapprox.kernel.machine import Block, Number, Tree, Value
 from dipapprox.kernel.signs import Epsilons, Signs
 
 
@@ -149,9 +149,12 @@ def _ball_of(tree: Tree, eps: arb) -> arb:
 
 def is_nonnegative(tree: Tree, on: Epsilons) -> bool:
     """Whether a formula is known to be >= 0 on an interval, or at one eps."""
-    if mentions(tree, "sqrt", "log"):
+    signs = Signs(on)
+    try:
+        value = formula_of(tree, signs)
+    except Refused:
         return lowest(tree, on) >= 0
-    return (signs := Signs(on)).tell(formula_of(tree, signs).numerator, positive=False)
+    return signs.tell(value.numerator, positive=False)
 
 
 def probabilities(formulas: Sequence[Tree], proportional: bool, signs: Signs) -> list[Ratio]:

@@ -1,5 +1,6 @@
 """Claims about intervals of eps, and closed forms: what is known at some eps, and what has none."""
 
+import random
 from collections.abc import Callable
 from fractions import Fraction
 from math import erf, exp, isclose, log, sqrt
@@ -12,20 +13,22 @@ from scipy import stats
 from dipapprox import Options
 from dipapprox.kernel import exponentials, nodes, sets
 from dipapprox.kernel.balls import precision
-from dipapprox.kernel.errors import NotProved, Refused, budget
+from dipapprox.kernel.errors import NotProved, Refused, Refuted, budget
 from dipapprox.kernel.exact import exact_values
 from dipapprox.kernel.exponentials import Ratio, Sum, power
 from dipapprox.kernel.judgements import Private
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily, RealFamily
-from dipapprox.kernel.machine import read_block, read_machine
+from dipapprox.kernel.machine import read_block, read_formula, read_machine
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.proofs import Proof as Steps
 from dipapprox.kernel.replay import replay
 from dipapprox.kernel.sets import between_eps, information
 from dipapprox.kernel.signs import ALL, Epsilons, Signs
+from dipapprox.kernel.walk import is_nonnegative, lowest
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.run import Setting
 from dipapprox.proof_steps.liveness import machine_json
+from dipapprox.proof_steps.machines import number_json
 from dipapprox.proof_steps.throughout import GoalThroughout, ways_throughout
 from kernel.ends import lower
 from kernel.small import program_of
@@ -107,6 +110,88 @@ def test_the_error_is_what_the_theorem_says(eps_prv) -> None:
     for factor, holds in ((1.0001, True), (0.9999, False)):
         most = Fraction(round((0.1 + error * factor) * 10**9), 10**9)
         assert claimed(most, eps_prv, low, high, 0.1) == holds
+
+
+def formula(numbers: random.Random, depth: int = 3) -> list[Any]:
+    """A formula that has a value at every eps > 0, as JSON."""
+    inner = [["eps"], number_json(Fraction(numbers.randint(1, 40), numbers.randint(1, 20)))]
+    if not depth:
+        return numbers.choice(inner)
+    one, other = formula(numbers, depth - 1), formula(numbers, depth - 1)
+    more = ["+", 1, ["*", other, other]]
+    return numbers.choice(
+        [
+            ["sqrt", ["+", ["*", one, one], ["eps"]]],
+            ["log", more],
+            ["exp", ["*", -1, ["inverse", more]]],
+            ["*", one, ["sqrt", more]],
+            ["+", one, ["*", "-1/3", other]],
+        ]
+    )
+
+
+def at(json: Any, eps: float) -> float:
+    if not isinstance(json, list):
+        return float(Fraction(json))
+    word, *parts = json
+    known = [at(part, eps) for part in parts]
+    match word:
+        case "eps":
+            return eps
+        case "inverse":
+            return 1 / known[0]
+        case "+" | "*":
+            return known[0] + known[1] if word == "+" else known[0] * known[1]
+    return {"sqrt": sqrt, "log": log, "exp": exp}[word](*known)
+
+
+def test_formulas_are_at_least_what_is_said_of_an_interval() -> None:
+    numbers = random.Random(0)
+    for _ in range(300):
+        json = formula(numbers)
+        tree, low = read_formula(json), Fraction(numbers.randint(1, 50), 25)
+        for width in (Fraction(1), Fraction(1, 10**5), Fraction(0)):
+            try:
+                least = float(lowest(tree, Epsilons(low, low + width)))
+            except NotProved:  # a product of balls around 0 may be below 0
+                assert width == 1
+                continue
+            every = [at(json, float(low + width * k / 20)) for k in range(21)]
+            size = 1e-9 * (1 + max(map(abs, every)))
+            assert least <= min(every) + size, json
+            if width < 1:
+                assert least >= min(every) - 1e-2 * (1 + max(map(abs, every))) * bool(width) - size
+                mirrored = [
+                    "+",
+                    number_json(Fraction(round(min(every) * 10**6), 10**6)),
+                    ["*", -1, json],
+                ]
+                holds = is_nonnegative(read_formula(mirrored), Epsilons(low, low))
+                assert not holds or at(mirrored, float(low)) >= -size
+
+
+ROOT = ["*", "1/20", ["sqrt", ["*", ["eps"], ["eps"]]]]  # eps / 20
+CURVED = ["+", ["*", "1/40", ["log", ["+", 1, ["eps"]]]], ["*", "1/40", ["*", ["eps"], ["eps"]]]]
+
+
+@pytest.mark.parametrize("eps_prv", [ROOT, CURVED])
+def test_formulas_hold_where_they_do_at_both_ends_of_parts(eps_prv) -> None:
+    most = max(delta_of(k / 1000, at(eps_prv, k / 1000)) for k in range(500, 1001))
+    machine, claim, steps = proof_of(
+        THRESHOLD, eps_prv, str(Fraction(round(most * 1000) + 5, 1000))
+    )
+    assert isinstance(replay(machine, claim, steps), Private)
+    for more in ({"eps_prv": ["*", "19/20", eps_prv]}, {"delta": "1/10"}):
+        last = {**steps[-1], **more}
+        refuses(Refuted, None, replay, machine, {**claim, **more}, [*steps[:-1], last])
+    # No less is known of a part than is claimed anywhere in it.
+    low, high = Fraction(9, 10), Fraction(1)
+    y, hair = lowest(read_formula(eps_prv), Epsilons(low, high)), Fraction(1, 10**9)
+    for first, then in ((0, 0), (1, 0), (0, 1)):
+        ends = (low, y + first * hair, "1/5"), (high, y + then * hair, "1/5")
+        assert confirmed("1/2", eps_prv, *ends) == (first == then)
+    for nowhere in (["log", ["+", -1, ["eps"]]], ["sqrt", -1], ["inverse", ["sqrt", 0]]):
+        assert not confirmed("1/2", nowhere, (low, Fraction(0), "1/5"), (high, Fraction(0), "1/5"))
 
 
 STANDARD = {

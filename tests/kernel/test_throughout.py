@@ -261,7 +261,7 @@ VERIFIED = [
     ("svt_laplace", {"delta": 0, "eps_prv": "eps/3"}, Answer.NOT_DP, True),
     ("svt_laplace", {"delta": "exp(-1) - 1/5", "eps_prv": "eps * 2 / 3"}, Answer.DP, True),
     ("svt_gauss", {"delta": "1/10"}, Answer.DP, True),
-    ("svt_gauss", {"delta": "1/5", "eps_prv": "eps^2"}, Answer.UNKNOWN, False),
+    ("svt_gauss", {"delta": "1/5", "eps_prv": "eps^2"}, Answer.DP, True),
     ("numbers/truncated_gauss", {"delta": "1/9", "eps_prv": "3*eps"}, Answer.DP, True),
     ("svt_gauss_leaky_1", {"delta": 0, "eps_prv": "eps/9"}, Answer.NOT_DP, True),
 ]
