@@ -25,7 +25,7 @@ from dipapprox.language import domains
 from dipapprox.language import load as loading
 from dipapprox.language.checker import unused
 from dipapprox.language.core import Program
-from dipapprox.pairs.selections import count_selected
+from dipapprox.pairs.adjacency import count_selected
 from dipapprox.privacy import charts
 from dipapprox.privacy.description import text_of
 from dipapprox.privacy.run import LARGEST_PRECISION, Options, Setting

@@ -11,7 +11,7 @@ from dipapprox.cli.output import write_whole
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.experiments import pictures
 from dipapprox.language.core import Program
-from dipapprox.pairs.selections import count_selected
+from dipapprox.pairs.adjacency import count_selected
 from dipapprox.privacy.charts import Chart
 from dipapprox.privacy.description import ProgramText, known_to_be
 from dipapprox.privacy.page import WrittenCertificate, page

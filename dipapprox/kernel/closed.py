@@ -7,6 +7,9 @@ from fractions import Fraction
 from functools import cache
 from itertools import chain, combinations
 
+from flint import arb
+
+from dipapprox.kernel.balls import between, lower_at, precision, spend_balls, to_ball
 from dipapprox.kernel.errors import Refused, Refuted, spend
 from dipapprox.kernel.exact import exact_values
 from dipapprox.kernel.exponentials import Ratio, Sum, total
@@ -15,13 +18,14 @@ from dipapprox.kernel.judgements import ExactDistributions, Violated
 from dipapprox.kernel.machine import Input, Inputs, Tree, all_inputs, mentions
 from dipapprox.kernel.proofs import Proof, Step, growth_bound, stated
 from dipapprox.kernel.signs import Epsilons, Signs, read_epsilons
-from dipapprox.kernel.walk import formula_of, is_nonnegative
+from dipapprox.kernel.walk import formula_of, number_of
 
 MOST_FREE = 5
 """Outputs of one pair whose excesses have no known sign on an interval that is not halved."""
 
 MOST_PARTS = 400  # of an interval
 CHANCES = "choose", "while"  # statements that mean nothing at some eps, perhaps
+_PLACES = 64  # of what formulas are at least
 PLACES = 256  # of the lower bound of e ** eps_prv where that is no function of the kind
 
 
@@ -123,6 +127,47 @@ def exceeds(
     factor, (first, second) = Ratio(Sum.exponential(eps_prv / eps)), (found.values[u] for u in pair)
     excess = total(found.forms[first[k]] - factor * found.forms[second[k]] for k in outputs)
     return Signs(found.epsilons).tell((excess - Ratio.constant(delta)).numerator, positive=True)
+
+
+def lowest(tree: Tree, on: Epsilons) -> Fraction:
+    """Return what a formula is at least on an interval with two ends: nearly that, if it is short.
+
+    Theorem: balls of its parts give one of all its values; where it has none, it is not finite.
+    """
+    if on.upper is None:
+        raise Refused("roots and logarithms on an interval without end")
+    with precision(2 * _PLACES):
+        ball = _ball_of(tree, between(to_ball(on.lower), to_ball(on.upper)))
+        return Fraction(lower_at(ball, _PLACES), 1 << _PLACES)
+
+
+def _ball_of(tree: Tree, eps: arb) -> arb:
+    spend_balls(4)
+    match tree:
+        case ("eps",):
+            return eps
+        case "inverse", operand:
+            return 1 / _ball_of(operand, eps)
+        case "exp", operand:
+            return _ball_of(operand, eps).exp()
+        case "sqrt", operand:
+            return _ball_of(operand, eps).sqrt()
+        case "log", operand:
+            return _ball_of(operand, eps).log()
+        case ("+" | "*") as word, *parts:
+            one, other = (_ball_of(part, eps) for part in parts)
+            return one + other if word == "+" else one * other
+    return to_ball(number_of(tree, {}, 0))
+
+
+def is_nonnegative(tree: Tree, on: Epsilons) -> bool:
+    """Whether a formula is known to be >= 0 on an interval, or at one eps."""
+    signs = Signs(on)
+    try:
+        value = formula_of(tree, signs)
+    except Refused:
+        return lowest(tree, on) >= 0
+    return signs.tell(value.numerator, positive=False)
 
 
 def violated_somewhere(

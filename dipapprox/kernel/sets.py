@@ -76,10 +76,19 @@ from dipapprox.kernel.machine import (
     mentions,
 )
 from dipapprox.kernel.motion import Motion
-from dipapprox.kernel.proofs import Proof, Step, claimed, growth_bound, largest_of, positive, stated
+from dipapprox.kernel.proofs import (
+    Proof,
+    Step,
+    claimed,
+    growth_bound,
+    largest_of,
+    named,
+    positive,
+    stated,
+)
 from dipapprox.kernel.reading import as_integer, as_list, as_number
 from dipapprox.kernel.signs import Epsilons, Signs, read_epsilons
-from dipapprox.kernel.walk import formula_of, lowest
+from dipapprox.kernel.walk import formula_of
 
 MOST_PARTS = 50_000
 
@@ -400,7 +409,7 @@ def multiple_below(eps_prv: Tree, on: Epsilons) -> tuple[Fraction, int]:
                 return Fraction(0), 0
             case ((((0, (0 | 1) as power), own),), ()):
                 return Fraction(own), power
-    return lowest(eps_prv, on), 0
+    return named("closed.lowest")(eps_prv, on), 0
 
 
 def information(block: Block) -> Fraction:

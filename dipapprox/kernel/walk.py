@@ -13,14 +13,11 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, Generic, TypeVar
 
-from flint import arb
-
-from dipapprox.kernel.balls import between, lower_at, precision, spend_balls, to_ball
 from dipapprox.kernel.errors import NotProved, Refused, spend
 from dipapprox.kernel.exponentials import Ratio, Sum
 from dipapprox.kernel.forms import HOLDS, UNTOLD, Form, Store, Stored, size_of
 from dipapprox.kernel.machine import Block, Number, Tree, Value
-from dipapprox.kernel.signs import Epsilons, Signs
+from dipapprox.kernel.signs import Signs
 
 
 def name_of(cell: Tree, store: Store, turn: int) -> str:
@@ -111,50 +108,6 @@ def formula_of(tree: Tree, signs: Signs) -> Ratio:
         case (("sqrt" | "log"), _):
             raise Refused("roots and logarithms of functions of eps")
     return Ratio.constant(number_of(tree, {}, 0))
-
-
-PLACES = 64  # of what formulas are at least
-
-
-def lowest(tree: Tree, on: Epsilons) -> Fraction:
-    """Return what a formula is at least on an interval with two ends: nearly that, if it is short.
-
-    Theorem: balls of its parts give one of all its values; where it has none, it is not finite.
-    """
-    if on.upper is None:
-        raise Refused("roots and logarithms on an interval without end")
-    with precision(2 * PLACES):
-        ball = _ball_of(tree, between(to_ball(on.lower), to_ball(on.upper)))
-        return Fraction(lower_at(ball, PLACES), 1 << PLACES)
-
-
-def _ball_of(tree: Tree, eps: arb) -> arb:
-    spend_balls(4)
-    match tree:
-        case ("eps",):
-            return eps
-        case "inverse", operand:
-            return 1 / _ball_of(operand, eps)
-        case "exp", operand:
-            return _ball_of(operand, eps).exp()
-        case "sqrt", operand:
-            return _ball_of(operand, eps).sqrt()
-        case "log", operand:
-            return _ball_of(operand, eps).log()
-        case ("+" | "*") as word, *parts:
-            one, other = (_ball_of(part, eps) for part in parts)
-            return one + other if word == "+" else one * other
-    return to_ball(number_of(tree, {}, 0))
-
-
-def is_nonnegative(tree: Tree, on: Epsilons) -> bool:
-    """Whether a formula is known to be >= 0 on an interval, or at one eps."""
-    signs = Signs(on)
-    try:
-        value = formula_of(tree, signs)
-    except Refused:
-        return lowest(tree, on) >= 0
-    return signs.tell(value.numerator, positive=False)
 
 
 def probabilities(formulas: Sequence[Tree], proportional: bool, signs: Signs) -> list[Ratio]:

@@ -18,15 +18,8 @@ from math import prod
 from typing import cast
 
 from dipapprox.language.core import Cell, Everyone, Input, Program, Value, Within
-from dipapprox.pairs.selections import (
-    FREE,
-    CellAdjacency,
-    Pair,
-    PairSelection,
-    radius_of,
-    rule_of,
-    select_pairs,
-)
+from dipapprox.pairs.adjacency import FREE, CellAdjacency, radius_of, rule_of, select_pairs
+from dipapprox.pairs.selections import Pair, PairSelection
 
 FEW_PAIRS = 100  # among so many pairs no order pays
 _SCATTERED = 4  # inputs without a pattern that are tried, too

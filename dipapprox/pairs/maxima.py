@@ -34,6 +34,7 @@ from dipapprox.data_classes import Record, replace
 from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.limits import Progress, check_limits, silent
 from dipapprox.numerics.probability import BulkSource, OutputProbabilities, ProbabilitySource
+from dipapprox.pairs.adjacency import VERY_MANY, count_selected
 from dipapprox.pairs.counters import CounterPlan
 from dipapprox.pairs.divergence import Factor, Search, divergence, refined
 from dipapprox.pairs.hockey_stick import (
@@ -59,7 +60,7 @@ from dipapprox.pairs.maximum import (
 )
 from dipapprox.pairs.products import measures
 from dipapprox.pairs.selected import SelectedPairs, TabledPairs
-from dipapprox.pairs.selections import VERY_MANY, Pair, PairSelection, count_selected
+from dipapprox.pairs.selections import Pair, PairSelection
 from dipapprox.pairs.walk import Block, orbits
 from dipapprox.semantics.state import FinalStates
 

@@ -33,18 +33,9 @@ from numpy.typing import NDArray
 from dipapprox.data_classes import Record
 from dipapprox.events.symmetry import symmetry_of
 from dipapprox.language.core import Cell, Everyone, Input, Value, Within
+from dipapprox.pairs.adjacency import FREE, CellAdjacency, radius_of, rule_of, select_pairs
 from dipapprox.pairs.likely import likely_first, likely_pairs
-from dipapprox.pairs.selections import (
-    FREE,
-    CellAdjacency,
-    Orbit,
-    Pair,
-    PairSelection,
-    one_by_one,
-    radius_of,
-    rule_of,
-    select_pairs,
-)
+from dipapprox.pairs.selections import Orbit, Pair, PairSelection, one_by_one
 from dipapprox.semantics.state import FinalStates
 
 _MOST_STEPS = 10_000

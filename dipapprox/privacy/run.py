@@ -21,14 +21,9 @@ from dipapprox.language.core import Cell, Input, Program
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.limits import Limits, Progress, current, silent
 from dipapprox.numerics.methods import Tier
+from dipapprox.pairs.adjacency import count_selected, select_pairs
 from dipapprox.pairs.divergence import Factor, difference_over
-from dipapprox.pairs.selections import (
-    OrderedPairs,
-    Pair,
-    PairSelection,
-    count_selected,
-    select_pairs,
-)
+from dipapprox.pairs.selections import OrderedPairs, Pair, PairSelection
 from dipapprox.privacy import charts
 from dipapprox.privacy.description import (
     Description,

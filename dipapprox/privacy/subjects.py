@@ -68,6 +68,7 @@ from dipapprox.numerics.methods import (
 from dipapprox.numerics.nested import engine as nested
 from dipapprox.numerics.probability import OutputProbabilities, ProbabilitySource
 from dipapprox.pairs import maximum
+from dipapprox.pairs.adjacency import count_selected, select_pairs
 from dipapprox.pairs.boxes import together as boxes
 from dipapprox.pairs.boxes import vertices
 from dipapprox.pairs.divergence import ExactPairs
@@ -77,14 +78,7 @@ from dipapprox.pairs.products import source as product_sources
 from dipapprox.pairs.published import couplings
 from dipapprox.pairs.published import divergences as published
 from dipapprox.pairs.published import together as published_search
-from dipapprox.pairs.selections import (
-    AllPairs,
-    Pair,
-    PairSelection,
-    count_selected,
-    inputs_of,
-    select_pairs,
-)
+from dipapprox.pairs.selections import AllPairs, Pair, PairSelection, inputs_of
 from dipapprox.privacy import details as pair_details
 from dipapprox.privacy import exact_pairs, products
 from dipapprox.privacy.published import details as published_details

@@ -20,7 +20,7 @@ from dipapprox.data_classes import Record, replace
 from dipapprox.errors import NoCertificate, SourceError, UserError
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.kernel.balls import lower_at, precision, upper_at
-from dipapprox.kernel.closed import CHANCES
+from dipapprox.kernel.closed import CHANCES, lowest
 from dipapprox.kernel.errors import NotProved, Refuted
 from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.judgements import Private
@@ -28,7 +28,7 @@ from dipapprox.kernel.machine import Tree, mentions, read_formula, read_machine
 from dipapprox.kernel.proofs import Proof
 from dipapprox.kernel.sets import between_eps, multiple_below
 from dipapprox.kernel.signs import Epsilons, Signs
-from dipapprox.kernel.walk import formula_of, lowest
+from dipapprox.kernel.walk import formula_of
 from dipapprox.language.ast import Name, Number
 from dipapprox.language.core import Program
 from dipapprox.language.domains import has_real_inputs

@@ -20,7 +20,7 @@ from dipapprox.limits import check_limits
 from dipapprox.linear.form import LinearForm, Symbol, content
 from dipapprox.linear.half_spaces import has_interior
 from dipapprox.linear.programme import Infeasible, LinearProgramme, Optimum, UnknownSide
-from dipapprox.pairs.selections import allows
+from dipapprox.pairs.adjacency import allows
 from dipapprox.proofs.cones import Cone, programme_of
 
 Point = tuple[Fraction, ...]  # a value of every input

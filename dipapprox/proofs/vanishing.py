@@ -34,7 +34,7 @@ from dipapprox.exponentials import ExponentialRatio
 from dipapprox.language.core import Norm, Within
 from dipapprox.limits import at_most
 from dipapprox.numerics.intervals import logarithm
-from dipapprox.pairs.selections import allows
+from dipapprox.pairs.adjacency import allows
 from dipapprox.proofs.two_inputs import (
     LostOutput,
     Point,

@@ -12,7 +12,7 @@ from dipapprox.language import formula as formulas
 from dipapprox.language.ast import Name, Number
 from dipapprox.language.core import Program
 from dipapprox.limits import Progress, silent
-from dipapprox.pairs.selections import are_very_many
+from dipapprox.pairs.adjacency import are_very_many
 from dipapprox.privacy import verifier
 from dipapprox.privacy.decisions import decision as decisions
 from dipapprox.privacy.intervals import formula_verifier

@@ -27,9 +27,10 @@ from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Adjacency, Listed, Norm, Program, Within
 from dipapprox.language.domains import AllReals, has_real_inputs
 from dipapprox.limits import limited
+from dipapprox.pairs.adjacency import allows
 from dipapprox.pairs.divergence import Growth, divergence
 from dipapprox.pairs.maximum import FACTOR_BITS
-from dipapprox.pairs.selections import Pair, allows
+from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.description import known_to_be
 from dipapprox.privacy.intervals.verdict import IntervalVerdict
 from dipapprox.privacy.profiles.calibration import Calibration, Refuted

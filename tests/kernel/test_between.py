@@ -13,6 +13,7 @@ from scipy import stats
 from dipapprox import Options
 from dipapprox.kernel import exponentials, nodes, sets
 from dipapprox.kernel.balls import precision
+from dipapprox.kernel.closed import is_nonnegative, lowest
 from dipapprox.kernel.errors import NotProved, Refused, Refuted, budget
 from dipapprox.kernel.exact import exact_values
 from dipapprox.kernel.exponentials import Ratio, Sum, power
@@ -24,7 +25,6 @@ from dipapprox.kernel.proofs import Proof as Steps
 from dipapprox.kernel.replay import replay
 from dipapprox.kernel.sets import between_eps, information
 from dipapprox.kernel.signs import ALL, Epsilons, Signs
-from dipapprox.kernel.walk import is_nonnegative, lowest
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.run import Setting
 from dipapprox.proof_steps.liveness import machine_json

@@ -29,7 +29,8 @@ from dipapprox.language.core import Everyone, Listed, Norm, Rounding, Within
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.load import read_source
 from dipapprox.language.parser import parse
-from dipapprox.pairs.selections import AllPairs, count_selected, is_symmetric, select_pairs
+from dipapprox.pairs.adjacency import count_selected, select_pairs
+from dipapprox.pairs.selections import AllPairs, is_symmetric
 from tests.cases import check_answers, evaluated, examples, refuses, template_of, text_of
 from tests.language.samples import core_of
 from tests.semantics.interpreter import Noise, run

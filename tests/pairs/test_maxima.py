@@ -13,16 +13,10 @@ import dipapprox
 from dipapprox import Enclosure, LimitReached, UserError
 from dipapprox.language.core import Adjacency, Cell, Everyone, Input, Norm, Within
 from dipapprox.pairs import maxima, selected
+from dipapprox.pairs.adjacency import adjacent_pairs, count_pairs
 from dipapprox.pairs.likely import likely_pairs
 from dipapprox.pairs.maximum import simplest_pair
-from dipapprox.pairs.selections import (
-    AllPairs,
-    OrderedPairs,
-    Pair,
-    adjacent_pairs,
-    count_pairs,
-    is_symmetric,
-)
+from dipapprox.pairs.selections import AllPairs, OrderedPairs, Pair, is_symmetric
 from dipapprox.pairs.walk import InputNumbers, PairOrbits, orbits, pair_blocks, plan_walk
 from dipapprox.privacy.profiles import renyi
 from dipapprox.questions.worst_pair import are_adjacent

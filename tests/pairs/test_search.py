@@ -26,6 +26,7 @@ from dipapprox.language.core import Input
 from dipapprox.limits import limited, silent
 from dipapprox.numerics.nested.engine import Nested
 from dipapprox.numerics.probability import Bounds, OutputProbabilities
+from dipapprox.pairs.adjacency import adjacent_pairs, count_pairs
 from dipapprox.pairs.counters import plan_counters
 from dipapprox.pairs.divergence import (
     Factor,
@@ -52,14 +53,7 @@ from dipapprox.pairs.maximum import Maximum, search_together
 from dipapprox.pairs.published.divergences import PublishedDivergences, Terms
 from dipapprox.pairs.published.together import PublishedPairs
 from dipapprox.pairs.selected import SelectedPairs
-from dipapprox.pairs.selections import (
-    AllPairs,
-    OrderedPairs,
-    Pair,
-    adjacent_pairs,
-    count_pairs,
-    one_by_one,
-)
+from dipapprox.pairs.selections import AllPairs, OrderedPairs, Pair, one_by_one
 from dipapprox.pairs.walk import plan_walk
 from dipapprox.privacy.details import least_factor, witness_over
 from dipapprox.privacy.run import Setting

@@ -18,8 +18,9 @@ from dipapprox.language.formula import parse_formula
 from dipapprox.language.load import load
 from dipapprox.language.parser import parse as parse_text
 from dipapprox.numerics.formula_values import eps_jet, evaluate
+from dipapprox.pairs.adjacency import select_pairs
 from dipapprox.pairs.divergence import Growth, Search
-from dipapprox.pairs.selections import AllPairs, select_pairs
+from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.decisions import by_closed_forms
 from dipapprox.privacy.exact_pairs import ExactDeltas
 from dipapprox.privacy.logarithms import growth_of

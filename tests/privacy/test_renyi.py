@@ -39,12 +39,13 @@ from dipapprox.language import core
 from dipapprox.language.load import load
 from dipapprox.limits import limited
 from dipapprox.numerics.simplest import shortest, simplest
+from dipapprox.pairs.adjacency import select_pairs
 from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.maximum import FactorAt, Maximum
 from dipapprox.pairs.published.divergences import PublishedDivergences
 from dipapprox.pairs.published.normal_form import MeasureSides, normal_form
 from dipapprox.pairs.published.together import PublishedPairs
-from dipapprox.pairs.selections import AllPairs, OrderedPairs, Pair, is_symmetric, select_pairs
+from dipapprox.pairs.selections import AllPairs, OrderedPairs, Pair, is_symmetric
 from dipapprox.privacy.details import LeastFactor, PairDetails, PairsBounds
 from dipapprox.privacy.intervals import published
 from dipapprox.privacy.intervals.derivative_bounds import DerivativeBounds

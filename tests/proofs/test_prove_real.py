@@ -32,7 +32,8 @@ from dipapprox.language.core import Norm, Within
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse as parse_text
 from dipapprox.linear.programme import UnknownSide
-from dipapprox.pairs.selections import AllPairs, allows
+from dipapprox.pairs.adjacency import allows
+from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.run import Setting
 from dipapprox.proof_steps.machines import number_json
 from dipapprox.proofs.budget_verdict import by_budget, serving_budget

@@ -34,7 +34,8 @@ from dipapprox.data_classes import Record, replace
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Cell, Everyone, Input, Listed, Norm, Program, Value, Within
 from dipapprox.language.domains import AllReals
-from dipapprox.pairs.selections import FREE, CellAdjacency, Pair, radius_of, reach_of
+from dipapprox.pairs.adjacency import FREE, CellAdjacency, radius_of, reach_of
+from dipapprox.pairs.selections import Pair
 
 Point = tuple[Fraction, Fraction]
 Polygon = tuple[Point, ...]

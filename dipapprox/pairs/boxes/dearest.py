@@ -29,8 +29,9 @@ from dipapprox.data_classes import Record, replace
 from dipapprox.errors import LimitReached
 from dipapprox.exact.log_concave import Logarithms, logarithms
 from dipapprox.limits import at_most, check_limits
+from dipapprox.pairs.adjacency import FREE
 from dipapprox.pairs.boxes.cells import PairSet, Point, faces, real_places, sides, vertices, width
-from dipapprox.pairs.selections import FREE, Pair
+from dipapprox.pairs.selections import Pair
 from dipapprox.semantics.state import FinalStates
 
 PURE = "log-concave states"  # the word in reports

@@ -27,6 +27,7 @@ import numpy as np
 from dipapprox.arithmetic.rounding import Array
 from dipapprox.composition.divergences import lower_hull
 from dipapprox.data_classes import Record, replace
+from dipapprox.pairs.adjacency import FREE
 from dipapprox.pairs.boxes.cells import (
     Fixed,
     PairSet,
@@ -42,7 +43,6 @@ from dipapprox.pairs.boxes.cells import (
     vertices,
 )
 from dipapprox.pairs.boxes.thresholds import Thresholds, thresholds_of
-from dipapprox.pairs.selections import FREE
 from dipapprox.semantics.state import FinalStates
 
 _MOST_VERTICES = 20_000  # of a set whose budget binds

@@ -68,9 +68,10 @@ from dipapprox.events.event import EVERYWHERE, Interval, common, mapped
 from dipapprox.language.core import Cell, Listed, Norm, Program, Value, Within
 from dipapprox.language.domains import AllReals
 from dipapprox.linear.form import FormSpan, LinearForm
+from dipapprox.pairs.adjacency import are_adjacent
 from dipapprox.pairs.boxes.cells import PairSet, Point, Polygon, X, Y, pairs_of, tidy, vertices
 from dipapprox.pairs.boxes.movement import is_free
-from dipapprox.pairs.selections import Pair, are_adjacent
+from dipapprox.pairs.selections import Pair
 from dipapprox.semantics.state import FinalStates, guards_of
 
 MOST_VERTICES = 10_000

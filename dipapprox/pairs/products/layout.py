@@ -27,8 +27,9 @@ from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.graphs import components
 from dipapprox.language.core import Input, Program, Value
 from dipapprox.limits import check_limits
+from dipapprox.pairs.adjacency import rule_of, select_pairs
 from dipapprox.pairs.products.source import ProductProgram, execute_parts
-from dipapprox.pairs.selections import Pair, PairSelection, inputs_of, rule_of, select_pairs
+from dipapprox.pairs.selections import Pair, PairSelection, inputs_of
 from dipapprox.pairs.walk import Walk, plan_walk
 from dipapprox.semantics.parts import ProgramPart
 
