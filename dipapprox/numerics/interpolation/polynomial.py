@@ -84,10 +84,11 @@ def _values(count: int) -> tuple[Array, Array]:
     """Return T_k(x_j) as [j, k], correctly rounded, and its inverse, about."""
     rows = []
     for x in nodes(count):
-        row = [Fraction(1), x]
+        a, unit = x.numerator, x.denominator
+        row = [1, a]  # T_k(x) unit^k
         while len(row) < count:
-            row.append(2 * x * row[-1] - row[-2])
-        rows.append([float(each) for each in row[:count]])
+            row.append(2 * a * row[-1] - unit * unit * row[-2])
+        rows.append([value / unit**k for k, value in enumerate(row[:count])])
     table = np.array(rows)
     inverse = table.T * (2.0 / count)
     inverse[0] /= 2
