@@ -89,7 +89,7 @@ def words(text: str) -> str:
     return re.sub(r"[()\s]", "", text).replace("{false,true}", "bool")
 
 
-@given(texts("language", 30))
+@given(texts("language", 40))
 @example("adjacent l1 false where false")
 @example("adjacent q where (choose {false : false})")
 @example("adjacent l1 choose {1} where false")
