@@ -9,8 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 from time import process_time
+from typing import Any
 
-from dipapprox import Limits, Options
+from dipapprox import Limits, Options, UserError, parse, profile, verify
 
 Ends = tuple[float, float]
 
@@ -35,6 +36,24 @@ class Question:
 def options(seconds: float) -> Options:
     """Return options for a question that is asked now, by the clock of the processor."""
     return Options(limits=Limits(seconds=seconds, started=process_time()))
+
+
+def told(
+    text: str, eps: str, about: dict[str, Any], seconds: float
+) -> tuple[float, float, str | None]:
+    """Ask about a program, and return two ends; of a claim 1 if it holds, and 0 if not."""
+    ways: dict[str, Any] = {"eps": eps, "options": options(seconds), **about}
+    try:
+        if len(about) > 1:
+            verdict = verify(parse(text), **ways)
+            word = verdict.answer.value
+            return float(word == "DP"), float(word != "Not_DP"), verdict.reason
+        answer = profile(parse(text), **ways)
+    except UserError as error:  # refused
+        return 0, inf, str(error)
+    ends = answer.delta_enclosure if "eps_prv" in about else answer.eps_prv_enclosure
+    low, high = (inf if end is None else float(end) for end in (ends.lower, ends.upper))
+    return low, high, answer.reason
 
 
 def apart(ours: Ends, theirs: Ends) -> bool:

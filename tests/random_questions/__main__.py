@@ -1,15 +1,16 @@
 """python -m tests.random_questions: ask random questions, count false, half, slow and failed.
 
 python -m tests.random_questions compositions published --seed 7 --count 300 --answers FILE
-python -m tests.random_questions --answers FILE --table results/random-questions.md
 
-Answers are lines of JSON, a hundred of each kind in turn. Times are of the processor.
+Answers are lines of JSON, a hundred of each kind in turn; what is in FILE already is not asked
+again. Times are of the processor.
 """
 
 import argparse
 import json
 import statistics
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -24,9 +25,7 @@ KINDS: dict[str, Callable[[Random], Question]] = {
     "published": published.draw,
     "real_inputs": real_inputs.draw,
 }
-WORDS = "false", "half", "slow", "failed"
-SLOW = 1.0
-"""Seconds of the processor: what takes longer is counted as slow, whatever it answers."""
+SLOW = 1.0  # seconds of the processor: what takes longer is counted, whatever it answers
 
 
 def judge(question: Question, seconds: float) -> tuple[str, str, float]:
@@ -57,22 +56,20 @@ def table(answers: list[dict[str, Any]]) -> str:
     lines = ["| form | asked | false | half | slow | failed | median |", "|---" * 7 + "|"]
     for form, own in sorted(asked.items()):
         times = [each["seconds"] for each in own]
-        counts = [sum(each["word"] == word for each in own) for word in WORDS]
-        counts[2] = sum(seconds > SLOW for seconds in times)
-        told = *map(str, (len(own), *counts)), f"{statistics.median(times):.2f} s"
-        lines.append(f"| {form} | {' | '.join(told)} |")
-    return "\n".join(lines) + "\n"
+        words, slow = Counter(each["word"] for each in own), sum(each > SLOW for each in times)
+        told = form, len(own), words["false"], words["half"], slow, words["failed"]
+        lines.append(f"| {' | '.join(map(str, told))} | {statistics.median(times):.2f} s |")
+    return "\n".join(lines)
 
 
 def main() -> int:
     """Ask, print every answer that is not whole or slow, then the counts of each form."""
     parser = argparse.ArgumentParser(prog="python -m tests.random_questions")
-    parser.add_argument("kinds", nargs="*", choices=[*KINDS, []])
+    parser.add_argument("kinds", nargs="+", choices=KINDS)
     parser.add_argument("--seed", type=int, default=1, help="questions seed, seed + 1, …")
     parser.add_argument("--count", type=int, default=100, help="of each kind")
     parser.add_argument("--seconds", type=float, default=10, help="limit of one question")
     parser.add_argument("--answers", type=Path, help="file to which answers are appended")
-    parser.add_argument("--table", type=Path, help="file for the counts of all answers in it")
     given = parser.parse_args()
     answers = []
     if given.answers and given.answers.exists():
@@ -85,18 +82,15 @@ def main() -> int:
             continue
         question = KINDS[kind](Random(seed))
         word, said, taken = judge(question, given.seconds)
-        found = {"kind": kind, "seed": seed, "form": question.form, "word": word}
-        answers.append(found | {"seconds": round(taken, 3), "said": said, "text": question.text})
+        answers.append({"kind": kind, "seed": seed, "form": question.form, "word": word})
+        answers[-1] |= {"seconds": round(taken, 3), "said": said, "text": question.text}
         if given.answers:
             with given.answers.open("a", encoding="utf-8") as file:
                 print(json.dumps(answers[-1], ensure_ascii=False), file=file)
         if word != "whole" or taken > SLOW:
-            print(f"{kind} {seed} {word} {taken:.1f} s: {question.form}: {said}")
-            print(question.text, flush=True)
-    counts = table(answers)
-    print(counts)
-    if given.table:
-        given.table.write_text("# Random questions\n\n" + counts, encoding="utf-8")
+            about = f"{kind} {seed} {word} {taken:.1f} s: {question.form}: {said}"
+            print(about, question.text, sep="\n", flush=True)
+    print(table(answers))
     return int(any(each["word"] in ("false", "failed") for each in answers))
 
 

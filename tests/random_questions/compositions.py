@@ -16,7 +16,7 @@ from scipy.optimize import brentq
 from scipy.special import logsumexp
 from scipy.stats import laplace, norm
 
-import dipapprox
+from dipapprox import compose, parse
 from tests.random_questions import Ends, Question, options
 
 Doubles = NDArray[np.float64]
@@ -185,10 +185,9 @@ def draw(random: Random) -> Question:
 
     def ask(seconds: float) -> tuple[float, float, str | None]:
         runs = [
-            {k: dipapprox.parse(v) if k == "program" else v for k, v in table.items()}
-            for table in tables
+            table | {k: parse(table[k]) for k in ("program",) if k in table} for table in tables
         ]
-        composed = dipapprox.compose(runs, adjacency=adjacency, options=options(seconds))
+        composed = compose(runs, adjacency=adjacency, options=options(seconds))
         found = composed.delta(budget) if budget else composed.epsilon(delta)
         most = None if budget else found.eps_prv_enclosure.upper
         if most is not None and found.reason is None and 0 < most < 1:
@@ -199,12 +198,11 @@ def draw(random: Random) -> Question:
 
     def truth() -> Ends:
         asked = float(Fraction(budget or 0)), float(delta or 0)
-        low, high = (
-            max(
-                end_of(each, *asked, above=k) for each in (runs, [(p.turned(), n) for p, n in runs])
-            )
-            for runs, k in ((below, False), (above or below, True))
-        )
+        ends = list[float]()
+        for runs, upper in (below, False), (above or below, True):
+            both = runs, [(pair.turned(), n) for pair, n in runs]
+            ends.append(max(end_of(each, *asked, above=upper) for each in both))
+        low, high = ends
         if len(above) < len(below):
             high = 1.0 if budget else inf
         return low * (1 - _UNSURE), high * (1 + _UNSURE)

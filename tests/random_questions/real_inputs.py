@@ -7,6 +7,7 @@ others next to the best: its supremum is a lower bound that is nearly attained.
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise, product
 from math import inf
 from random import Random
@@ -15,8 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import gumbel_r, laplace, logistic, norm
 
-from dipapprox import UserError, parse, profile, verify
-from tests.random_questions import Question, options
+from tests.random_questions import Question, told
 
 Array = np.ndarray
 Logs = Callable[[Array], Array]
@@ -131,21 +131,16 @@ def supremum(value: Callable[[Array, Array], Array], inputs: int, high: int, *ru
 
 def draw(random: Random) -> Question:
     """Draw one question: δ at an ε_prv, ε_prv at a δ, and claims a hair inside or outside."""
-    form, what = (
-        random.choice(list(ROWS)),
-        random.choice(["δ", "ε", "ε at 0", "claim", "claim at 0"]),
-    )
-    rule, inputs = (
-        random.choice([("linf", 1), ("linf", 0.5), ("l1", 1), ("l0", 1)]),
-        len(ROWS[form][0]),
-    )
+    form, pick = random.choice(list(ROWS)), random.choice
+    what = pick(["δ", "ε", "ε at 0", "claim", "claim at 0"])
+    rule, inputs = pick([("linf", 1), ("linf", 0.5), ("l1", 1), ("l0", 1)]), len(ROWS[form][0])
     high = random.choice([1, 2, 3, 10, 100] if inputs < 3 else [1, 2])
     unit = random.choice([Fraction(1, 2), Fraction(1), Fraction(2)]) * (10 if high > 10 else 1)
     budget, delta = random.choice([0.25, 0.5, 1]), random.choice([1e-2, 1e-1, 1e-5])
     program = comparisons if form in ("two noises", "sparse vector") else thresholds
     text, logs = program(random, form, unit)
-    head = f"input q[{inputs}] in real 0..{high}\noutput out in 0..26\nadjacent %s %s\n"
-    text = head % rule + text
+    head = f"input q[{inputs}] in real 0..{high}\noutput out in 0..26\nadjacent %s %s\n" % rule
+    text = head + text
 
     def need(u: Array, v: Array) -> Array:
         return np.fmax.reduce(logs(u) - logs(v), axis=0)
@@ -166,29 +161,11 @@ def draw(random: Random) -> Question:
         found = supremum(value, inputs, high, *rule)
     holds = found < 1e-6 or random.random() < 0.5
     claimed = found * (1.001 if holds else 0.999) + 1e-6 * holds
-    asked = (
-        {}
-        if what == "δ"
-        else {"delta": 0.0 if what.endswith("0") else claimed if what == "claim" else delta}
-    )
+    least_delta = 0.0 if what.endswith("0") else claimed if what == "claim" else delta
+    asked = {} if what == "δ" else {"delta": Fraction(str(least_delta))}
     if what == "δ" or what.startswith("claim"):
-        asked["eps_prv"] = claimed if what.endswith("0") else budget
-
-    def ask(seconds: float) -> tuple[float, float, str | None]:
-        ways = {"eps": 1, "options": options(seconds)}
-        ways |= {name: Fraction(str(value)) for name, value in asked.items()}
-        try:
-            if what.startswith("claim"):
-                said = verify(parse(text), **ways)
-                low, most = {"DP": (1, 1), "Not_DP": (0, 0)}.get(said.answer.value, (0, 1))
-                return low, most, said.reason if low < most else None
-            told = profile(parse(text), **ways)
-        except UserError as error:  # refused
-            return 0, inf, str(error)
-        ends = told.delta_enclosure if what == "δ" else told.eps_prv_enclosure
-        return float(ends.lower or 0), inf if ends.upper is None else float(ends.upper), told.reason
-
-    truth = (
-        (holds, holds) if what.startswith("claim") else (found * 0.999 - 1e-6, found * 1.001 + 1e-5)
-    )
-    return Question(f"{form}, {what}", f"{text}\n{asked}", ask, lambda: truth)
+        asked["eps_prv"] = Fraction(str(claimed if what.endswith("0") else budget))
+    truth = (found * 0.999 - 1e-6, found * 1.001 + 1e-5)
+    truth = (holds, holds) if what.startswith("claim") else truth
+    ask, said = partial(told, text, "1", asked), f"{text}\n{asked}"
+    return Question(f"{form}, {what}", said, ask, lambda: truth)
