@@ -234,23 +234,33 @@ def test_sums_hold_densities_on_panels_of_different_widths() -> None:
                 assert cell(arb(end)).overlaps(panels.value("Gauss", z, 0) / arb(101).sqrt())
 
 
-@pytest.mark.parametrize("place", [0, -1])
+@pytest.mark.parametrize("place", [1, -2])
 def test_what_goes_beyond_the_panels_and_comes_from_there(place) -> None:
-    """From a uniform density on the panel at an end, and from 10 beyond it."""
+    """From a uniform density on the panel next to an end, and from 10 beyond the grid."""
+    own = law("Gauss", 0, 2)
     with precision(100):
         made = Panels(Leaves({law("Gauss")}, set(), set()), ONE, accuracy(20))
         none, ten = Tail(arb(0), arb(0)), Tail(arb(8), arb(10))
         nowhere, half = [made.nothing] * len(made.halves), made.halves[place]
+        way = 2 * made.halves[0 if place == 1 else -1]
         f = Sampled([*nowhere], none, none)
         f.cells[place] = arb_poly([1])
-        found = made.convolved(f, law("Gauss"))
-        near = found.left if place == 0 else found.right
+        found = made.convolved(f, own)
+        near = found.left if place == 1 else found.right
         # The tail is convex.
-        assert upper(near.whole) >= lower(2 * half * normal(-half))
+        assert upper(near.whole) >= lower(2 * half * normal(-(way + half) / 2))
         f = Sampled(
-            [made.nothing] * len(made.halves), *((ten, none) if place == 0 else (none, ten))
+            [made.nothing] * len(made.halves), *((ten, none) if place == 1 else (none, ten))
         )
-        assert upper(made.convolved(f, law("Gauss")).cells[place](arb(0))) > Fraction(398, 100)
+        most = 10 * panels.value("Gauss", way / 2, 1) / 2
+        assert upper(made.convolved(f, own).cells[place](arb(0))) >= lower(most)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_series_are_looked_at_on_all_of_a_panel(sign) -> None:
+    with precision(64):
+        held = panels.jet(lambda z: (sign * z).exp(), arb(0), arb(1), 1)
+        assert all(held(arb(t)).overlaps(arb(sign * t).exp()) for t in (-1, 0, 1))
 
 
 def test_sums_on_many_panels_are_refused() -> None:
