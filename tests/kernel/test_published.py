@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from flint import arb
 from scipy import signal, stats
 
 from dipapprox import Answer, Options, verify
+from dipapprox.kernel.balls import precision, upper_at
 from dipapprox.kernel.errors import Refused, Refuted
 from dipapprox.kernel.judgements import Private, Violated
 from dipapprox.kernel.machine import adjacent_pairs, read_machine
@@ -307,6 +309,20 @@ def violation_of(text: str, delta: Json, inputs: Json = ((0,), (1,))) -> tuple[J
     machine, claim, (step,) = proof_of(text, "1/2", delta)
     pair = dict(zip(("input", "adjacent"), map(list, inputs), strict=True))
     return machine, claim | {"verdict": "Not_DP"}, [step | pair | {"rule": "published violation"}]
+
+
+def test_distances_on_a_line_are_rounded_up() -> None:
+    """Two Gaussian numbers that move by 1 are one that moves by sqrt 2; a hair of 2^-70 tells."""
+    both = "input q in 0..1\noutput y[2] in real\nadjacent linf 1\n"
+    both += "y[1] <- Gauss(q, 1 / eps)\ny[2] <- Gauss(q, 1 / eps)\n"
+    with precision(400):
+        root = arb(2).sqrt()
+        less, more = (
+            (z / root).erfc() / 2 for z in (1 / root / 2 - root / 2, 1 / root / 2 + root / 2)
+        )
+        true = Fraction(upper_at(less - (arb(1) / 2).exp() * more, 300), 1 << 300)
+    machine, claim, (step,) = proof_of(both, "1/2", number_json(true - Fraction(1, 1 << 70)))
+    refuses(Refuted, "is larger", replay, machine, claim, [step | {"bits": 100}])
 
 
 # --- What is shown and what is not: expressions, and what is said of each -------------------------
