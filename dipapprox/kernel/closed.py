@@ -148,12 +148,9 @@ def _ball_of(tree: Tree, eps: arb) -> arb:
             return eps
         case "inverse", operand:
             return 1 / _ball_of(operand, eps)
-        case "exp", operand:
-            return _ball_of(operand, eps).exp()
-        case "sqrt", operand:
-            return _ball_of(operand, eps).sqrt()
-        case "log", operand:
-            return _ball_of(operand, eps).log()
+        case ("exp" | "sqrt" | "log") as word, operand:
+            value: arb = getattr(_ball_of(operand, eps), word)()
+            return value
         case ("+" | "*") as word, *parts:
             one, other = (_ball_of(part, eps) for part in parts)
             return one + other if word == "+" else one * other

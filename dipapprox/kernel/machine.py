@@ -194,13 +194,8 @@ FORMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "expression": {**_CELLS, **dict.fromkeys(("+", "*"), ("expression", "expression"))},
     "weight": {
         **dict.fromkeys(("+", "*"), ("weight", "weight")),
-        **dict.fromkeys(("inverse", "exp"), ("weight",)),
+        **dict.fromkeys(("inverse", "exp", "sqrt", "log"), ("weight",)),
         **{"eps": ()} | _CELLS,
-    },
-    "formula": {
-        **dict.fromkeys(("+", "*"), ("formula", "formula")),
-        **dict.fromkeys(("inverse", "exp", "sqrt", "log"), ("formula",)),
-        "eps": (),
     },
     "condition": {
         **dict.fromkeys(("<", "<=", ">", ">=", "=", "!="), ("expression", "expression")),
@@ -279,9 +274,9 @@ def read_pairs(json: object, domains: tuple[Domain, ...]) -> tuple[tuple[Input, 
     return tuple([(read_input(u, domains), read_input(v, domains)) for u, v in pairs])
 
 
-def read_formula(json: object) -> Tree:
-    """Read a formula in eps."""
-    return _tree(json, "formula", 0)
+def read_weight(json: object) -> Tree:
+    """Read a weight."""
+    return _tree(json, "weight", 0)
 
 
 def read_value(json: object, what: str = "a value") -> Value:
@@ -345,7 +340,7 @@ def read_adjacency(json: object, domains: tuple[Domain, ...]) -> Adjacency:
 def _tree(json: object, kind: str, depth: int) -> Tree:
     if depth > DEEPEST:
         raise BadProof(f"a {kind} is too deep")
-    if kind in ("expression", "weight", "formula") and not isinstance(json, list):
+    if kind in ("expression", "weight") and not isinstance(json, list):
         return read_value(json)
     word, *parts = as_list(json, f"a {kind}") or [None]
     fields = FORMS[kind].get(word) if isinstance(word, str) else None

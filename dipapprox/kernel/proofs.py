@@ -18,8 +18,8 @@ from dipapprox.kernel.machine import (
     Tree,
     adjacent_pairs,
     all_inputs,
-    read_formula,
     read_input,
+    read_weight,
 )
 from dipapprox.kernel.reading import as_integer, as_list, as_number
 from dipapprox.kernel.signs import Signs, read_epsilons
@@ -90,7 +90,7 @@ def claimed(step: Step) -> tuple[Fraction, Fraction]:
 def stated(step: Step) -> tuple[Tree, Tree]:
     """Read the same, or formulas in eps."""
     if isinstance(step["eps_prv"], list) or isinstance(step["delta"], list):
-        return read_formula(step["eps_prv"]), read_formula(step["delta"])
+        return read_weight(step["eps_prv"]), read_weight(step["delta"])
     return claimed(step)
 
 

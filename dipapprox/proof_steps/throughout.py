@@ -24,7 +24,7 @@ from dipapprox.kernel.closed import CHANCES, lowest
 from dipapprox.kernel.errors import NotProved, Refuted
 from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.judgements import Private
-from dipapprox.kernel.machine import Tree, mentions, read_formula, read_machine
+from dipapprox.kernel.machine import Tree, mentions, read_machine, read_weight
 from dipapprox.kernel.proofs import Proof
 from dipapprox.kernel.sets import between_eps, multiple_below
 from dipapprox.kernel.signs import Epsilons, Signs
@@ -61,7 +61,7 @@ def steps_between(setting: Setting, claim: dict[str, Json], epsilons: Epsilons) 
     """Return the steps to a claim on an interval, from its ends and some eps between."""
     machine = read_machine(machine_json(setting.program))
     plain = Setting(setting.program, setting.selection, Options())
-    eps_prv, delta = read_formula(claim["eps_prv"]), _function(claim["delta"], Signs(epsilons))
+    eps_prv, delta = read_weight(claim["eps_prv"]), _function(claim["delta"], Signs(epsilons))
     parts: list[tuple[Goal, Goal]] = []
 
     @cache
@@ -173,7 +173,7 @@ def _formulas(claim: dict[str, Json], signs: Signs) -> tuple[Ratio, Ratio]:
 
 
 def _function(json: Json, signs: Signs) -> Ratio:
-    return formula_of(read_formula(json), signs)
+    return formula_of(read_weight(json), signs)
 
 
 def _below(formula: Ratio, eps: Fraction) -> Fraction:
@@ -262,7 +262,7 @@ def _violations(
         raise NoCertificate("no outputs of the violation are named")
     pair = found.input, found.adjacent
     rows = [] if program.real_outputs else [input_json(finite(row.output)) for row in found.rows]
-    (eps_prv, *_), deltas = (_bounds(read_formula(each), eps) for each in stated.values())
+    (eps_prv, *_), deltas = (_bounds(read_weight(each), eps) for each in stated.values())
     for delta in deltas:
         said = numbers_json(eps=eps, eps_prv=eps_prv, delta=delta)
         for bits in (verdicts.IN_CLOSED_FORM, *_BITS):

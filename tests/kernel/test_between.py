@@ -19,7 +19,7 @@ from dipapprox.kernel.exact import exact_values
 from dipapprox.kernel.exponentials import Ratio, Sum, power
 from dipapprox.kernel.judgements import Private
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily, RealFamily
-from dipapprox.kernel.machine import read_block, read_formula, read_machine
+from dipapprox.kernel.machine import read_block, read_machine, read_weight
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.proofs import Proof as Steps
 from dipapprox.kernel.replay import replay
@@ -149,7 +149,7 @@ def test_formulas_are_at_least_what_is_said_of_an_interval() -> None:
     numbers = random.Random(0)
     for _ in range(300):
         json = formula(numbers)
-        tree, low = read_formula(json), Fraction(numbers.randint(1, 50), 25)
+        tree, low = read_weight(json), Fraction(numbers.randint(1, 50), 25)
         for width in (Fraction(1), Fraction(1, 10**5), Fraction(0)):
             try:
                 least = float(lowest(tree, Epsilons(low, low + width)))
@@ -166,7 +166,7 @@ def test_formulas_are_at_least_what_is_said_of_an_interval() -> None:
                     number_json(Fraction(round(min(every) * 10**6), 10**6)),
                     ["*", -1, json],
                 ]
-                holds = is_nonnegative(read_formula(mirrored), Epsilons(low, low))
+                holds = is_nonnegative(read_weight(mirrored), Epsilons(low, low))
                 assert not holds or at(mirrored, float(low)) >= -size
 
 
@@ -186,7 +186,7 @@ def test_formulas_hold_where_they_do_at_both_ends_of_parts(eps_prv) -> None:
         refuses(Refuted, None, replay, machine, {**claim, **more}, [*steps[:-1], last])
     # No less is known of a part than is claimed anywhere in it.
     low, high = Fraction(9, 10), Fraction(1)
-    y, hair = lowest(read_formula(eps_prv), Epsilons(low, high)), Fraction(1, 10**9)
+    y, hair = lowest(read_weight(eps_prv), Epsilons(low, high)), Fraction(1, 10**9)
     for first, then in ((0, 0), (1, 0), (0, 1)):
         ends = (low, y + first * hair, "1/5"), (high, y + then * hair, "1/5")
         assert confirmed("1/2", eps_prv, *ends) == (first == then)
