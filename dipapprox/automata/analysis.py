@@ -281,14 +281,25 @@ class _Progress:
         joined = joined_family(coarse.graph, cap)
         if joined is not None:
             self._lower_upper(replace(joined, cells=len(coarse.graph.states)))
-        dear = self._cost(merged, dear_walk(merged.graph, cap))
+        walk = dear_walk(merged.graph, cap)
+        dear = self._cost(merged, walk)
         self._improve(merged, dear)
-        if not self._is_settled():
-            self._try_words(merged, dear)
+        for longer in (dear, *self._longer(merged, walk)):
+            if self._is_settled():
+                return
+            self._try_words(merged, longer)
         if not self._is_settled():
             found = search(coarse.graph, self.now.upper_bound or cap).family
             if found is not None:
                 self._lower_upper(replace(found, cells=len(coarse.graph.states)))
+
+    def _longer(self, merged: Quotient, found: OptimumFound) -> Iterator[RunCost]:
+        """Yield runs of one step more: what follows may tell the walk from others."""
+        end = merged.graph.edges[found.walk[-1]].target if found.walk else 0
+        for edge in merged.graph.leaving[end]:
+            change = self._some_change(merged.graph.transition(edge))
+            more = replace(found, walk=(*found.walk, edge), changes=(*found.changes, change))
+            yield self._cost(merged, more)
 
     def _lower_upper(self, found: ClosedFamily) -> None:
         if self.now.upper_bound is None or found.value <= self.now.upper_bound:
