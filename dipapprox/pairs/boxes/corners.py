@@ -22,6 +22,10 @@ counts with its own enclosure. Instead of delta one h_o = P_o(u) - E P_o(u') may
 all are negative, delta is 0. Where signs tell that S is one of few, only samples count in κ that
 some of their P_S depend on.
 
+Where all S that may be best show one sample alone, or one alone has other laws at u and u', delta
+is at most what that sample tells of any pair, which is one number's (`one_by_one`): where other
+inputs may be anything, as many sets would be as good.
+
 **Doubles.** Corners are exact. The rest is off by `thresholds.error` and a few
 roundings of numbers of that size.
 """
@@ -38,7 +42,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dipapprox.arithmetic.rounding import Array, below
+from dipapprox.arithmetic.rounding import Array, above, below
 from dipapprox.data_classes import Record
 from dipapprox.limits import check_limits
 from dipapprox.pairs.boxes.cells import Fixed, PairSet, Polygon, filled, tidy
@@ -53,6 +57,8 @@ _MOST_SETS = 400_000  # looked at for one eps_prv
 LARGEST_FACTOR = 2**16  # of probabilities at u': doubles would tell little of what is left
 _AT_ONCE = 4_096
 _HALVINGS = 24  # in looking for a price λ
+_ALIKE = 2.0**-36  # what is as near to a lower bound is not cut to be bounded better
+_MOST_ALONE = 2_000  # sets by which one sample is told
 _MOST_TRIED = 16  # single pairs that are enclosed at once
 
 
@@ -61,18 +67,30 @@ class CornerSearch(SetSearch):
 
     Args:
         claimed: What is at most this need not be known better; None if every digit counts.
+        alone: Whether `pairs` show the cells of one sample alone: deltas of the program, which
+            `exact` encloses, may be less than theirs, and bound them from no side.
     """
 
     cheaper: ClassVar[int] = 8
 
     def __init__(
-        self, pairs: OneByOne, exact: Exact, factor: Factor, claimed: Fraction | None = None
+        self,
+        pairs: OneByOne,
+        exact: Exact,
+        factor: Factor,
+        claimed: Fraction | None = None,
+        *,
+        alone: bool = False,
     ) -> None:
         super().__init__(exact, factor)
+        self._alone = alone
         self._pairs = pairs
         self._unit, self._thresholds = pairs.unit, pairs.thresholds
         self._e = self._factor.taken
         self._claimed = -1.0 if claimed is None else below(claimed)
+        self._samples = [CornerSearch(each, exact, factor, alone=True) for each in pairs.samples]
+        self._told_alone = np.ones(len(self._samples))
+        self._flat: list[tuple[Kind, TriangleSets]] = []
         self._tables: dict[tuple[Fixed, Fixed], NDArray[np.bool_]] = {}
         self._waiting: dict[Kind, list[TriangleSets]] = {}
         for kind, corners in pairs.triangles().items():
@@ -81,6 +99,13 @@ class CornerSearch(SetSearch):
             self._waiting[kind] = [TriangleSets(corners, upper, bends)]
 
     def _begin(self) -> None:
+        for place, each in enumerate(self._samples):
+            each._known, each._best = self._known, self._best
+            each.run(
+                lambda delta, sets: delta.width <= _ALIKE / 2 or sets * self.cheaper > _MOST_ALONE
+            )
+            self._best = max(self._best, each._best)
+            self._told_alone[place] = above(each._enclosure().upper)
         with self._renewing() as waiting:
             for kind, (sets,) in waiting.items():
                 for start in range(0, len(sets.upper), _AT_ONCE):
@@ -108,6 +133,7 @@ class CornerSearch(SetSearch):
             for kind, sets in self._waiting.items()
             for each in sets
         ]
+        found += [(0.0, *each) for each in self._flat]
         if not found:
             return None
         _, kind, sets = max(found, key=lambda each: each[0])
@@ -185,7 +211,14 @@ class CornerSearch(SetSearch):
         alone = np.minimum((h + central).max(axis=-1) + off, ceiling[:, open_])
         least = np.maximum((h - central).min(axis=-1) - off, floor[:, open_])
         still = self._told(first, second, least, alone)
+        bound = np.ones(len(delta))
         moving = (None, None) if still is None else (~still[0], ~still[1])
+        if self._samples:
+            both = u.moved(places[0] != places[1])
+            if still is not None:
+                both &= ~(still[0] & still[1])
+            told = self._told_alone[both.argmax(axis=0)]
+            bound = np.where(both.sum(axis=0) == 1, told, 1.0)
         bends = np.stack(
             [
                 factor * each.half(own, alone > 0, least < 0)
@@ -203,7 +236,7 @@ class CornerSearch(SetSearch):
         most = aside.max(axis=1)
         upper = np.minimum((paid + central).max(axis=1), np.maximum(most, peak)) + slack
         upper = np.minimum(upper, np.maximum(alone, 0.0).sum(axis=0) * (1 + 2.0**-40))
-        upper = np.minimum(upper, before)
+        upper = np.minimum(upper, np.minimum(before, bound))
 
         # Where the best corner has no squares and pays nothing, and others less than it, for sure.
         is_free = (price == 0) | (over[rows, best] == 0)
@@ -215,7 +248,11 @@ class CornerSearch(SetSearch):
         settled &= upper > below(self._best)
         done = self._settle(kind, places[:, :, rows, best], settled, peak + slack)
         open_sets = TriangleSets(corners, upper, bends.transpose(2, 1, 0))
-        self._keep(kind, open_sets.taken(~done))
+        alike = (bound <= upper) & (bound <= above(self._best) + _ALIKE)
+        if alike.any():
+            self._most = max(self._most, Fraction(float(bound[alike].max())))
+            self._flat = [(kind, open_sets.taken(np.flatnonzero(alike)[:1]))]
+        self._keep(kind, open_sets.taken(~(done | alike)))
 
     def _off(self, kind: Kind) -> float:
         """Return what sums of the h_o are off, at most."""
@@ -273,7 +310,8 @@ class CornerSearch(SetSearch):
             tried += pair not in self._known
             if tried > _MOST_TRIED:
                 break
-            self._most = max(self._most, min(self._try(pair).upper, Fraction(float(upper[row]))))
+            delta, most = self._try(pair), Fraction(float(upper[row]))
+            self._most = max(self._most, most if self._alone else min(delta.upper, most))
             done[row] = True
         return done
 

@@ -137,6 +137,9 @@ class OneByOne(Record, eq=False):
     thresholds: dict[Fixed, Thresholds]  # at all values of finite inputs, for this unit
     # Where one number stands for real inputs, those of all sets of pairs.
     images: tuple[Image, ...] = ()
+    # For each sample the same pairs, where its cell alone is shown; none if that tells no more than
+    # `thresholds` do, or no budget binds and all inputs move: then it takes longer than it saves.
+    samples: tuple[OneByOne, ...] = ()
 
     def points(self, corner: Sequence[Point]) -> Sequence[Point]:
         """Return where real inputs are, at a corner of a set."""
@@ -184,7 +187,13 @@ def one_by_one(states: FinalStates, eps: Fraction, roots: Sequence[PairSet]) -> 
         known = _of_numbers(roots, found, unit)
         if known is not None:
             return known
-    return OneByOne(_on_edges(roots, found), unit, found)
+    samples: list[OneByOne | None] = []
+    shares = (r.is_bound or any(all(x == y for x, y in p) for p in r.polygons) for r in roots)
+    if len(found) == 1 and len(places) > 1 and any(shares):
+        ((side, own),) = found.items()
+        samples = [_of_numbers(roots, {side: each}, unit) for each in own.of_samples()]
+    told = () if None in samples else tuple(filter(None, samples))
+    return OneByOne(_on_edges(roots, found), unit, found, samples=told)
 
 
 def _of_numbers(

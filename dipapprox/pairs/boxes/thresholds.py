@@ -165,6 +165,12 @@ class Thresholds:
         reach = np.array([float(size) * (1 + _SLACK)])
         return Thresholds(cuts, self._shares, reach, self._off)
 
+    def of_samples(self) -> list[Thresholds]:
+        """Return for each sample what shows its cell alone."""
+        return [
+            Thresholds([each], np.eye(len(each.offsets) + 1), self._reach) for each in self._cuts
+        ]
+
     @cached_property
     def still(self) -> NDArray[np.bool_]:
         """Which samples P_S does not depend on: by sample, and S as a binary number.
@@ -179,6 +185,11 @@ class Thresholds:
             for axis in range(1, inside.ndim)
         ]
         return np.array(found, dtype=np.bool_)
+
+    def moved(self, changed: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Say by sample and polytope which cuts move, if inputs are changed at some corners."""
+        slopes = np.array([each.slope != 0 for each in self._cuts])
+        return np.array((slopes[:, :, None] & changed.any(axis=-1)).any(axis=1))
 
     def is_alone(self, axis: int) -> bool:
         """Whether a real input moves one cut, or none."""

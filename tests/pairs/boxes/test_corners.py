@@ -14,16 +14,17 @@ from flint import arb
 from numpy.typing import NDArray
 from scipy.special import expit, ndtr
 
-from dipapprox import Answer, LimitReached, parse, profile, verify
+from dipapprox import Answer, Enclosure, LimitReached, parse, profile, verify
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.parser import parse as read
 from dipapprox.laws.families import FAMILIES
 from dipapprox.pairs.boxes.cells import PairSet, pairs_of
 from dipapprox.pairs.boxes.corners import CornerSearch
-from dipapprox.pairs.boxes.one_by_one import image_of
+from dipapprox.pairs.boxes.one_by_one import image_of, one_by_one
 from dipapprox.pairs.boxes.thresholds import thresholds_of
+from dipapprox.pairs.divergence import eps_prv_factor
 from dipapprox.semantics.execution import execute
-from tests.cases import cases, part
+from tests.cases import cases, part, text_of
 
 Array = NDArray[np.float64]
 
@@ -166,6 +167,20 @@ def test_a_number_made_of_inputs_stands_for_them() -> None:
             assert sum((a * y for a, (_, y) in zip(second, points, strict=True)), F(0)) == place[1]
             assert all(0 <= end <= 2 for point in points for end in point)
         assert image.pair((F(100), F(0))) is None
+
+
+def test_one_sample_tells_more_than_a_program_that_hides_it() -> None:
+    """Outputs 1 and 2 hide which of the upper cells x is in: what pairs have bounds no sample."""
+    text = text_of("boxes/corners-1")
+    states = execute(elaborate(read(text), {}, "x"), True)
+    pairs = one_by_one(states, F(1), pairs_of(states.program))
+    assert len(pairs.samples) == 2
+    factor = eps_prv_factor(F(1, 10), 64)
+    search = CornerSearch(pairs, lambda pair: Enclosure.exact(0), factor)
+    search.run(lambda delta, sets: True)
+    # x < 7/5 where the sum is 2/3, and 2.
+    truth = 1 - exp(2 / 3 - 7 / 5) / 2 - exp(1 / 10) * exp(7 / 5 - 2) / 2
+    assert search._told_alone[0] >= truth
 
 
 def test_cuts_are_far_from_where_large_terms_cancel() -> None:
