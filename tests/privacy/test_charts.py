@@ -240,7 +240,7 @@ def test_why_is_said_where_it_is_asked(tmp_path) -> None:
 def test_what_composes_says_who_bounds_it(tmp_path) -> None:
     path = tmp_path / "rays.toml"
     path.write_text(
-        '[[run]]\nmechanism = "gaussian"\nsigma = 4\ntimes = 3\n'
+        '[[run]]\nmechanism = "gaussian"\nsigma = 4\ntimes = 3\nsubsample = 0.1\n'
         '[[run]]\nmechanism = "laplace"\nscale = 2\n',
         encoding="utf-8",
     )
