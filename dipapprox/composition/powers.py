@@ -107,8 +107,8 @@ class LossGrid(Record):
     @property
     def bits(self) -> int:
         """Of the unit of masses: small enough for a cut to take masses of one unit each."""
-        masses = min(max(ceil(log2(_RANGE / float(self.step.loss(1)))), 8), 20)
-        return bits_of(self.share) + masses
+        step = max(float(self.step.loss(1)), _RANGE / 2**20)
+        return bits_of(self.share) + max(ceil(log2(_RANGE / step)), 8)
 
     @property
     def logarithm(self) -> float:

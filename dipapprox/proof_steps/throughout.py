@@ -84,7 +84,7 @@ def steps_between(setting: Setting, claim: dict[str, Json], epsilons: Epsilons) 
         on = Epsilons(low, high)
         try:
             first, then = (goal(eps, rate(eps, on)) for eps in (low, high))
-        except NoCertificate:
+        except (NoCertificate, NotProved):  # of a formula that has no value, perhaps
             for eps in (low, high):
                 goal(
                     eps, rate(eps, Epsilons(eps, eps))

@@ -507,3 +507,9 @@ def test_masses_beyond_doubles_have_logarithms() -> None:
     """Bounds from above are, where losses are huge."""
     found = _logarithms([0, 1, 3 << 5000], 100)
     assert found.tolist() == [-inf, -100 * log(2), pytest.approx(log(3) + 4900 * log(2))]
+
+
+@pytest.mark.parametrize("unit", [F(1), F(1, 2**30), F(1, 2**1070), F(1, 2**2000)])
+def test_the_unit_of_masses_has_so_many_bits_whatever_the_step_is(unit) -> None:
+    coarsest = LossGrid(GridStep(F(1)), share=F(1, 2**40)).bits
+    assert 0 <= LossGrid(GridStep(unit), share=F(1, 2**40)).bits - coarsest <= 12
