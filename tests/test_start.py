@@ -61,7 +61,7 @@ VERIFY = (
 )  # fmt: skip
 
 
-MOST_MODULES = 99
+MOST_MODULES = 98
 """Of ours, folders left out: fewer is better, more is a reason to look at what is loaded."""
 
 
