@@ -166,8 +166,11 @@ class _Prover(Attempts):
 
     @property
     def _least_width(self) -> Fraction:
-        """Of an interval; grids are the kernel's own where none was used."""
-        return _LEAST_WIDTH if self._is_one or self._found.grid is not None else DEFAULT_WIDTH / 4
+        """Of an interval; compositions of noise in closed form need a grid to the kernel alone."""
+        found = self._found
+        known = found.grid is not None or found.exact is not None or not found.delta
+        one = found.pipeline.times == 1 or self._is_one
+        return _LEAST_WIDTH if known or one else DEFAULT_WIDTH / 4
 
     def _opened(self) -> PipelineProofs:
         if self._written is None:

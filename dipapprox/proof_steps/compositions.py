@@ -135,8 +135,11 @@ class PipelineProofs:
         if self.is_one:
             yield self._once(goal, gap)
             return
-        first = goal.step or self._first_step()
-        steps_of = {finer: short(first / finer) for finer in _FINER}
+        if goal.step is None:
+            first = self._first_step()
+            steps_of = {finer: first / finer for finer in _FINER}
+        else:
+            steps_of = {finer: short(goal.step / finer) for finer in _FINER}
         closely = self._adaptive(steps_of[1])
         program = self._parts(0) if closely is None else self._program(closely)
         if isinstance(program, ComposedParts | ComposedProgram):
@@ -146,11 +149,12 @@ class PipelineProofs:
         for chosen in dict.fromkeys((None, closely)):
             yield from self._on_grids(goal, gap, steps_of, chosen)
 
-    def _first_step(self) -> float:
-        """One near whose multiples atoms lie, if no grid was used."""
+    def _first_step(self) -> Fraction:
+        """One near whose multiples atoms lie, if no grid was used; steps of proofs are rational."""
         known = [each for own in self._catalogue.values() for each, _ in own]
         size = short(1 / (16 * self._total**0.5))
-        return float(first_step(known, size)[0].loss(1))
+        step, _ = first_step(known, size)
+        return step.unit if step.base is None else size
 
     def _on_grids(
         self, goal: ComposedGoal, gap: Fraction, steps_of: dict[int, Fraction], chosen: int | None

@@ -125,6 +125,21 @@ def test_the_kernel_confirms_claims_and_ends() -> None:
     refuses(UserError, "claim", proved.curve, 0, 1, 3)
 
 
+def test_proofs_of_few_outcomes_are_as_narrow_as_their_exact_profiles() -> None:
+    """Losses of randomised response are multiples of a logarithm, on no grid of a proof."""
+    run = {"mechanism": "randomised_response", "probability": "3/4", "times": 5}
+    proved = dipapprox.compose([run], options=Options(proved=True))
+    assert proved.verify("5.4", "1e-5").answer is Answer.NOT_DP
+    assert proved.verify("5.494", "1e-7").answer is Answer.DP
+    for answer in (proved.epsilon("1e-3"), proved.epsilon("1/10")):
+        assert answer.eps_prv_enclosure.width < Fraction(1, 10**6)
+    assert proved.delta("1/3").delta_enclosure.width < Fraction(1, 10**6)
+    # A lattice with a rational step is none of short ones.
+    laplace = {"mechanism": "laplace", "scale": "7/3", "times": 5}
+    proved = dipapprox.compose([laplace], options=Options(proved=True))
+    assert proved.epsilon("1e-5").eps_prv_enclosure.width < Fraction(1, 1000)
+
+
 def test_what_the_kernel_does_not_confirm_is_unknown() -> None:
     """The kernel follows choices of one program's pairs; of another it has what is above all."""
     runs = []
