@@ -60,6 +60,7 @@ from flint import arb
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.arithmetic.precision import to_ball, to_enclosure
 from dipapprox.data_classes import Record
+from dipapprox.limits import ask
 
 
 class ProfilePoint(Record):
@@ -217,12 +218,16 @@ def epsilon_of(
         width: How far it goes.
         most: An ε > 0 that may be enough.
     """
+    if deltas_of(profile, [_ZERO])[0][1] <= delta:
+        return [(_ZERO, _ZERO)]
     while (unknown := deltas_of(profile, [most])[0][1] > delta) and most <= _LARGEST_BUDGET:
+        ask()
         most *= 2
 
     def falling(low: Fraction, high: Fraction, ends: tuple[int, int]) -> tuple[Fraction, Fraction]:
         """Between which two ends fall to δ, the one from above and the other from below."""
         while high - low > width:
+            ask()
             middle = (low + high) / 2
             bounds = deltas_of(profile, [middle])[0]
             if bounds[ends[0]] > delta:

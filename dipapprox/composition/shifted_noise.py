@@ -72,7 +72,7 @@ from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Interval, Marginal, Part
 from dipapprox.laws.families import LAPLACE
-from dipapprox.limits import check_limits
+from dipapprox.limits import ask, check_limits
 from dipapprox.numerics.real_outputs.coordinates import Line, Mixed, factored
 from dipapprox.numerics.simplest import shortest
 
@@ -295,6 +295,7 @@ class NoiseProfile(Record, eq=False):
         """P and Q of all losses > b."""
         first = second = arb(0)
         for place, factors in self.terms.items():
+            ask()
             if self.square or place > budget:
                 own, other = self._term(to_ball(place - budget), factors)
                 half = to_ball(place / 2).exp()

@@ -135,11 +135,8 @@ class PipelineProofs:
         if self.is_one:
             yield self._once(goal, gap)
             return
-        if goal.step is None:
-            first = self._first_step()
-            steps_of = {finer: first / finer for finer in _FINER}
-        else:
-            steps_of = {finer: short(goal.step / finer) for finer in _FINER}
+        about, first = goal.step, self._first_step()
+        steps_of = {k: short(about / k) if about else first / k for k in _FINER}
         closely = self._adaptive(steps_of[1])
         program = self._parts(0) if closely is None else self._program(closely)
         if isinstance(program, ComposedParts | ComposedProgram):

@@ -79,6 +79,15 @@ def test_laplace_noise(shift) -> None:
     assert found is None or abs(found.lower - budget) < F(1, 2**30)
 
 
+def test_a_budget_of_nothing_is_exact_and_profiles_ask_limits() -> None:
+    little, many = ShiftedNoise(shifts=((F(1, 10**6), 2),)), ShiftedNoise(F(1), ((F(1, 1000), 44),))
+    assert little.least_budget(F(1, 1000), 40) == Enclosure.exact(0)
+    profile = many.profile(100)
+    with limited(Limits(seconds=0)), precision(100):
+        refuses(LimitReached, "time", profile.at, to_ball(2))
+        refuses(LimitReached, "time", many.least_budget, F(1, 10), 40)
+
+
 def test_gaussian_noise_that_is_shifted_has_no_pure_budget() -> None:
     assert gaussian(F(1, 10**6)).least_budget(F(0), 40) is None
     everything = gaussian(10**6).least_budget(F(1), 40)
