@@ -8,15 +8,22 @@ Everything else is a bug and may propagate.
 
 from __future__ import annotations
 
+import copyreg
 import re
 from collections.abc import Iterable, Iterator
 from importlib import import_module
-from typing import Self
+from typing import Any, Self
 
 from dipapprox.source import Diagnostic, Span, named, visible
 
 MOST_DIAGNOSTICS = 20
 _LONGEST_MESSAGE = 300
+
+
+def _as_it_is(error: BaseException) -> Any:
+    """Say how an error is copied, and read in another process: it is not made again from what it
+    was made of, which `args` is not."""
+    return copyreg.__newobj__, (type(error), *error.args), vars(error)  # type: ignore[attr-defined]  # as pickle names it
 
 
 class UserError(Exception):
@@ -25,6 +32,9 @@ class UserError(Exception):
     def __init__(self, message: str, hint: str = "") -> None:
         self.message, self.hint = visible(message), visible(hint)
         super().__init__(self.message)
+
+    def __reduce__(self) -> Any:
+        return _as_it_is(self)
 
     def render(self) -> str:
         """Return the text for the terminal."""
@@ -177,6 +187,9 @@ class LimitReached(Exception):
 
 class BrokenInvariant(Exception):
     """A hard invariant of the computation failed: a bug. No verdict may be built on the run."""
+
+    def __reduce__(self) -> Any:
+        return _as_it_is(self)
 
 
 class Contradiction(BrokenInvariant):

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dipapprox import data_classes
+from dipapprox import data_classes, errors
 from dipapprox.linear.form import LinearForm
+from dipapprox.source import Diagnostic, SourceFile, Span
 from tests.cases import refuses
 
 FIELD_OPTIONS = st.fixed_dictionaries(
@@ -143,6 +144,27 @@ def test_objects_travel(protocol) -> None:
     arrived, other = pickle.loads(pickle.dumps((point, form), protocol))
     assert (arrived, arrived.weight, type(arrived)) == (point, 3.0, Point)
     assert other == form and hash(other) == hash(LinearForm.symbol("q"))
+
+
+ERRORS = (
+    errors.UserError("a", "b"),
+    errors.NoTruth("an answer", "ask"),
+    errors.NoCertificate("a proof"),
+    errors.SourceError([Diagnostic("error", "a", Span(SourceFile("f", "text"), 0, 2))]),
+    errors.QuestionRefused([Diagnostic("error", "a", None)]),
+    errors.UnsoundArithmetic("a"),
+    errors.LimitReached("a"),
+    errors.BrokenInvariant("a"),
+    errors.Contradiction("a sum", ("0", ""), ("1", "another")),
+)
+
+
+def test_errors_travel() -> None:
+    kinds = {each for each in vars(errors).values() if isinstance(each, type)}
+    assert {each for each in kinds if issubclass(each, Exception)} == set(map(type, ERRORS))
+    for error in ERRORS:
+        other = pickle.loads(pickle.dumps(error))
+        assert (type(other), str(other), vars(other)) == (type(error), str(error), vars(error))
 
 
 def test_an_object_checks_itself_and_matches() -> None:
