@@ -16,9 +16,8 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import Field
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from inspect import Signature, signature
-from itertools import chain
 from math import isinf
 from pathlib import Path
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
@@ -98,21 +97,18 @@ class Files:
         scope.values["__name__"] = path.stem
         self._modules[path.resolve()] = scope
         machine = Machine(self.load)
-        parts = ((each, *places.annotations_of(each)) for each in tree.body)
-        for statement in chain.from_iterable(parts):
+        machine.leave = partial(leave, scope=scope, modules=self._modules.values())
+        for statement in tree.body:
             try:
                 with running_as(machine):
-                    if isinstance(statement, ast.expr):
-                        statements.annotated(machine, statement, scope)
-                    else:
-                        machine.evaluate(statement, scope)
+                    machine.evaluate(statement, scope)
             except SourceError as error:
-                leave(statement, error, scope, self._modules.values())
+                machine.leave(statement, error)
             except Raised as error:
                 raise failed(error) from None
             except RecursionError:
                 deep = refusal("limit", "this is too deep", "", places.span_of(statement))
-                leave(statement, deep, scope, self._modules.values())
+                machine.leave(statement, deep)
         scope.fixed = True
         return scope
 

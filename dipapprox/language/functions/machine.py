@@ -272,6 +272,7 @@ class Machine:
         endless: Whether there are iterators without end.
         handled: Exceptions that are being handled, for `raise` alone.
         last: Where the function that ended last returned.
+        leave: Leaves unread what a part of a file changes that is not followed: (part, error).
         tries: How many `try` statements the path is in.
         branches: Of an `if` that is being decided in the mechanism itself: the ways that return.
         kept: What is changed since a branch began, as it was before; None outside branches.
@@ -285,6 +286,7 @@ class Machine:
         self, load: Callable[..., NameScope | None], outside: frozenset[int] = frozenset()
     ) -> None:
         self.load = load
+        self.leave: Callable[[ast.AST, SourceError], None]
         self.outside = outside
         self.node: Any = None
         self.unbounded = 0

@@ -155,13 +155,15 @@ def acts(annotation: ast.expr) -> bool:
 
 
 def annotations_of(node: ast.AST) -> Iterator[ast.expr]:
-    """Return the annotations that are computed where a statement is reached."""
+    """Return the annotations that are computed where a statement is reached, in CPython's order:
+    of arguments by place alone after the others."""
     given: list[Any] = []
     match node:
         case ast.AnnAssign(annotation=annotation):
             given = [annotation]
-        case ast.FunctionDef(args=arguments, returns=returns):
-            given = [getattr(each, "annotation", None) for each in ast.walk(arguments)] + [returns]
+        case ast.FunctionDef(args=of, returns=returns):
+            placed = (*of.args, *of.posonlyargs, of.vararg, *of.kwonlyargs, of.kwarg)
+            given = [*(getattr(each, "annotation", None) for each in placed), returns]
     return (each for each in given if each is not None and not each.text.late)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
+from dipapprox.errors import SourceError
 from dipapprox.language.functions import library, objects, places
 from dipapprox.language.functions.expressions import (
     access,
@@ -75,7 +76,7 @@ def _assign(machine: Machine, node: Any, scope: NameScope) -> None:
         case ast.AnnAssign(value=value):
             if value is not None:
                 assign(machine, node.target, machine.evaluate(value, scope), scope)
-            if scope.kind == "module":
+            if scope.kind in ("module", "class"):
                 _annotate(machine, node, scope)
         case ast.AugAssign():  # what stands before the sign is evaluated once
             read, write, *_ = access(machine, node.target, scope)
@@ -322,18 +323,22 @@ def _define(machine: Machine, node: ast.FunctionDef, scope: NameScope) -> None:
             short = name.rpartition(".")[2]
             hint = INSTEAD.get(short, "call what it does in the function itself")
             raise machine.refusal(f"the decorator '{name}' is not followed", hint)
-    if scope.kind != "class":
-        _annotate(machine, node, scope)
+    _annotate(machine, node, scope)
     bind(machine, node.name, function, scope)
 
 
 def _annotate(machine: Machine, node: ast.stmt, scope: NameScope) -> None:
-    """Evaluate the annotations of a statement; `files` does those of the statements that a file
-    consists of."""
-    if isinstance(scope.tree, ast.Module) and node in scope.tree.body:
-        return
+    """Evaluate the annotations of a statement: before a function has its name, and after a variable
+    has its value. One that is not followed is left where it stands if the file consists of
+    these statements."""
     for each in places.annotations_of(node):
-        found = annotated(machine, each, scope)
+        try:
+            found = _annotated(machine, each, scope)
+        except SourceError as error:
+            if not isinstance(scope.tree, ast.Module) or node not in scope.tree.body:
+                raise
+            machine.leave(each, error)
+            continue
         if (
             machine.tries
             and isinstance(found, ImportedName | Unread)
@@ -343,7 +348,7 @@ def _annotate(machine: Machine, node: ast.stmt, scope: NameScope) -> None:
             raise machine.refusal("whether Python has this type is not known, and 'try' catches it")
 
 
-def annotated(machine: Machine, annotation: ast.expr, scope: NameScope) -> Any:
+def _annotated(machine: Machine, annotation: ast.expr, scope: NameScope) -> Any:
     """Evaluate an annotation; a plain type of names that are not read is one of these."""
     for each in () if places.acts(annotation) else ast.walk(annotation):
         holder = scope.holder(each.id) if isinstance(each, ast.Name) else None
@@ -366,7 +371,6 @@ def _class(machine: Machine, node: ast.ClassDef, scope: NameScope) -> None:
         if any(isinstance(n, str) and n.startswith("__") and not n.endswith("__") for n in names):
             machine.node = each
             raise machine.refusal("in a class, such a name is another one", "begin it with one _")
-    bases = [machine.evaluate(each, scope) for each in node.bases]
     options: dict[str, bool] | None = None
     for decorator in node.decorator_list:
         if options is not None or _decorator(machine, decorator, scope) != "dataclasses.dataclass":
@@ -378,13 +382,13 @@ def _class(machine: Machine, node: ast.ClassDef, scope: NameScope) -> None:
                 options[each.arg] = value
             elif (each.arg, value) != ("eq", True):
                 raise machine.refusal(f"a data class with '{each.arg}' is not followed")
+    bases = [machine.evaluate(each, scope) for each in node.bases]
     base = objects.base_of(machine, node, bases)
     inner = NameScope(places.facts_of(node).local, scope, kind="class")
     for statement in node.body:
         if not isinstance(statement, _IN_CLASSES):
             raise machine.refusal("in a class stand methods, and what its objects share")
         machine.evaluate(statement, inner)
-        _annotate(machine, statement, inner)
     bind(machine, node.name, objects.define(machine, node, base, inner, options), scope)
 
 
