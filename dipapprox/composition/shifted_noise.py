@@ -123,6 +123,7 @@ def published_noise(line: Line) -> PublishedNoise | None:
 
 _GUARD_BITS = 32
 _FEW_COEFFICIENTS, _MOST_COEFFICIENTS = 2**11, 2**14
+_SPARE_BITS = 8
 _MOST_BITS = 4_096
 _FAR = 8
 _ATTEMPTS = 3  # each with twice the bits: sums cancel
@@ -278,6 +279,11 @@ class NoiseProfile(Record, eq=False):
     ends: ClassVar[Ends] = NO_ENDS
 
     def at(self, alpha: arb) -> ProfilePoint:
+        once = self._of_one(alpha)
+        if once is not None:
+            first, second = once
+            if first.rad() + alpha.upper() * second.rad() < arb(2) ** (_SPARE_BITS - self.bits):
+                return ProfilePoint(first - alpha * second, first, second)
         budget = to_enclosure(alpha.lower().log())
         if isinstance(budget, NotEnclosed):
             return ProfilePoint(arb(1), arb(1), arb(1))
@@ -290,6 +296,25 @@ class NoiseProfile(Record, eq=False):
                 break
         excess = (alpha - start).upper() * second.upper()
         return ProfilePoint(first - alpha * second + up_to(excess), first, second)
+
+    def _of_one(self, alpha: arb) -> tuple[arb, arb] | None:
+        """P and Q of the losses > ln α, of Gaussian noise alone or of one Laplace number.
+
+        None: of other noise, or where α may not lie strictly between e^-t and e^t. There
+
+            P = 1 - √α e^(-t/2) / 2,    Q = e^(-t/2) / (2 √α).
+        """
+        if self.square and len(self.terms) == 1:
+            wide = to_ball(2 * self.square).sqrt()
+            place, half = alpha.log() / wide, wide / 4
+            return (place - half).erfc() / 2, (place + half).erfc() / 2
+        if self.square or len(self.terms) != 2:  # those of one number are at t and -t
+            return None
+        most = to_ball(self.total).exp()
+        if not (alpha < most and alpha * most > 1):
+            return None
+        share, root = 1 / (2 * most.sqrt()), alpha.sqrt()
+        return 1 - share * root, share / root
 
     def _beyond(self, budget: Fraction) -> tuple[arb, arb]:
         """P and Q of all losses > b."""

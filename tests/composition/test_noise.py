@@ -23,7 +23,7 @@ from dipapprox.composition.mechanisms import ConcentratedStatement, Gaussian
 from dipapprox.composition.mechanisms import RenyiStatement as Renyi
 from dipapprox.composition.products import RepeatedRun
 from dipapprox.composition.profile import bounds_at
-from dipapprox.composition.shifted_noise import ShiftedNoise
+from dipapprox.composition.shifted_noise import NoiseProfile, ShiftedNoise
 from dipapprox.composition.statements import StatementProfile, concentrated_at, worst_of_many
 from dipapprox.limits import limited
 from tests import moved_noise
@@ -86,6 +86,26 @@ def test_a_budget_of_nothing_is_exact_and_profiles_ask_limits() -> None:
     with limited(Limits(seconds=0)), precision(100):
         refuses(LimitReached, "time", profile.at, to_ball(2))
         refuses(LimitReached, "time", many.least_budget, F(1, 10), 40)
+
+
+def test_one_number_is_told_at_once_as_sums_of_terms_tell_it(monkeypatch) -> None:
+    random, found = Random(7), []
+    for one in (True, False):
+        random.seed(7)
+        if not one:
+            monkeypatch.setattr(NoiseProfile, "_of_one", lambda _self, _alpha: None)
+        for make in [gaussian, laplace] * 150:
+            shift = F(random.randint(1, 400), random.randint(1, 100))
+            loss = F(random.randint(-3000, 3000), 1000) * min(shift, 5)
+            with precision(128):
+                found.append(make(shift).profile(128).at(to_ball(loss).exp()))
+    for quick, slow in zip(found[:300], found[300:], strict=True):
+        assert quick.bound.overlaps(slow.bound)
+        assert quick.bound.rad() <= 2 * slow.bound.rad() + 2.0**-110
+    assert (
+        sum(q.first.rad() != s.first.rad() for q, s in zip(found[:300], found[300:], strict=True))
+        > 200
+    )
 
 
 def test_gaussian_noise_that_is_shifted_has_no_pure_budget() -> None:
