@@ -226,6 +226,9 @@ class ShiftedNoise(Record):
         if not delta:
             return None if self.square else Enclosure.exact(self._total)
         own = 2 * bits + 4 * _GUARD_BITS + 2 * _size(1 / delta) + 4 * _size(self._total)
+        if len(self) == 1 and not self.square:  # 1 - e^((L - t) / 2) is δ, for 0 <= L <= t
+            with precision(own):
+                return enclosure_of(to_ball(self._total) + 2 * to_ball(1 - delta).log()).positive()
         # Gaussian losses are larger than v/2 + μ x with probability e^(-x²/2) at most.
         far = 4 * self._total + _size(1 / delta)
         with precision(own):

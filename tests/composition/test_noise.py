@@ -77,6 +77,9 @@ def test_laplace_noise(shift) -> None:
     assert delta.width < F(1, 2**90)
     found = noise.least_budget(delta.lower, 40) if delta.upper < 1 else None
     assert found is None or abs(found.lower - budget) < F(1, 2**30)
+    known = noise.least_budget(F(1, 10**6), 4)  # far narrower than asked, being a formula
+    assert known.width < F(1, 2**40)
+    assert abs(float(known.lower - shift)) == pytest.approx(2e-6, rel=1e-5)
 
 
 def test_a_budget_of_nothing_is_exact_and_profiles_ask_limits() -> None:
