@@ -131,6 +131,8 @@ def _import(machine: Machine, node: ast.Import, scope: NameScope) -> None:
         found = machine.load(machine, top)
         if isinstance(found, NameScope) and "." in each.name:
             raise machine.refusal("a file is imported by one name: from a import b")
+        if machine.tries and found is None and each.name not in sys.modules:
+            raise machine.refusal(f"whether '{each.name}' is installed is not known")
         bind(machine, each.asname or top, library.word(top) if found is None else found, scope)
 
 
@@ -158,7 +160,7 @@ def _import_from(machine: Machine, node: ast.ImportFrom, scope: NameScope) -> No
             if name == "dipapprox" and not hasattr(sys.modules["dipapprox"], each.name):
                 message = f"cannot import name '{each.name}' from 'dipapprox' into a mechanism"
                 raise machine.refusal(message, of_unknown(each.name))
-            value = library.word(f"{name}.{each.name}")
+            value = library.found(machine, f"{name}.{each.name}")
         bind(machine, each.asname or each.name, value, scope)
 
 

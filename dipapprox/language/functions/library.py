@@ -8,6 +8,7 @@ annotation of an argument says what becomes of it (`TAKEN`). Where values are co
 from __future__ import annotations
 
 import ast
+import builtins
 import math
 from collections.abc import Callable, Sequence
 from enum import EnumType
@@ -158,6 +159,24 @@ def word(name: str) -> Any:
     if home in TYPES and own != "fromkeys":
         return ImportedName(name)  # a method, which is one of objects here
     return _library().get(name) or _ELSE.get(name, ImportedName(name))
+
+
+def found(machine: Machine, name: str) -> Any:
+    """Return what a name in a module or type stands for; refused if Python has none there, or,
+    where `try` catches that, may have none."""
+    value = word(name)
+    if not isinstance(value, ImportedName) or name in _ELSE:
+        return value
+    home, *path = name.split(".")
+    held: Any = {"Fraction": Fraction}.get(home) or getattr(builtins, home, None)
+    known = held is not None or (home != "numpy" and bool(names_in(home)))
+    if known or (home == "numpy" and machine.tries):
+        held = held or import_module(home)
+    for each in path:
+        held = getattr(held, each, MISSING)
+    if held is MISSING and (known or machine.tries):
+        machine.call(value)  # which is refused
+    return value
 
 
 def builtin(name: str) -> Any:

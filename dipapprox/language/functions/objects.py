@@ -54,7 +54,7 @@ def attribute(machine: Machine, value: Any, name: str) -> Any:
         case NameScope() if name in value.values:
             return followed(value.values[name])
         case ImportedName() | Function(standard=True):
-            return library.word(f"{value.name}.{name}")
+            return library.found(machine, f"{value.name}.{name}")
         case Function() if name == "__name__":
             return value.name
         case list() | tuple() | dict() if name == "__getitem__":
@@ -62,6 +62,9 @@ def attribute(machine: Machine, value: Any, name: str) -> Any:
         case tuple() if is_object(value) and name == "_replace":
             return MethodType(library.word("dataclasses.replace"), value)
         case _ if is_object(value) or isinstance(value, type | super):
+            kind = getattr(value, "__self_class__", value)  # of a super()
+            if isinstance(kind, type) and _is_slot(kind, name):
+                raise machine.refusal(f"'{name}' is a slot, which is not read of a class")
             found = getattr(value, name, library.MISSING)
             if isinstance(value, super) and isinstance(found, MethodWrapperType):
                 return MethodType(library.word("object.__init__"), value.__self__)  # type: ignore[attr-defined]  # methods have it
@@ -78,6 +81,11 @@ def attribute(machine: Machine, value: Any, name: str) -> Any:
     if isinstance(value, int | Fraction | str | Stream | list | tuple | dict | set):
         return library.method(machine, value, name)
     raise machine.refusal(f"{kind_of(value)} has no attribute '{name}' here")
+
+
+def _is_slot(kind: type, name: str) -> bool:
+    """Whether Python keeps an attribute of objects in a slot, which the class has as well."""
+    return any(name in vars(each).get("__slots__", ()) for each in kind.__mro__)
 
 
 def _refuse_private(machine: Machine, name: str) -> None:
@@ -182,6 +190,10 @@ def define(
     slots = values.pop("__slots__", None)
     if slots is not None and (type(slots) not in (tuple, list) or base is not object or options):
         raise machine.refusal("'__slots__' is a list of names, in a class derived from none")
+    if any(type(n) is not str or not n.isidentifier() or n in values for n in slots or ()):
+        raise machine.refusal("'__slots__' names attributes that the class has no values for")
+    if isinstance(base, type) and any(n not in values and _is_slot(base, n) for n in fields):
+        raise machine.refusal("a field is a slot of the class that this one is derived from")
     space = {**values, "__module__": HOME, "__annotations__": fields}
     try:
         made = new_class(node.name, (base,), {}, lambda body: _fill(body, space))
@@ -261,6 +273,9 @@ def _evaluate_call(machine: Machine, node: ast.Call, scope: NameScope) -> Any:
     if isinstance(function, ImportedName) and function.name == "super":
         if scope.method is None or node.args or node.keywords:
             raise machine.refusal("'super()' stands in a method itself, without arguments")
+        if {"__slots__", "__dataclass_fields__"} <= vars(scope.method[0]).keys():
+            message = "'super()' in a data class with slots: Python makes that class a second time"
+            raise machine.refusal(message, "name the class: Base.method(self)")
         return super(*scope.method)
     placed = several(machine, node.args, scope)
     named: dict[str, Any] = {}

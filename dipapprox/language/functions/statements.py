@@ -76,6 +76,8 @@ def _assign(machine: Machine, node: Any, scope: NameScope) -> None:
         case ast.AnnAssign(value=value):
             if value is not None:
                 assign(machine, node.target, machine.evaluate(value, scope), scope)
+            elif not isinstance(node.target, ast.Name):
+                access(machine, node.target, scope)  # computed, and not read
             if scope.kind in ("module", "class"):
                 _annotate(machine, node, scope)
         case ast.AugAssign():  # what stands before the sign is evaluated once
