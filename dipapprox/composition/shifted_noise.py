@@ -123,7 +123,7 @@ def published_noise(line: Line) -> PublishedNoise | None:
 
 _GUARD_BITS = 32
 _FEW_COEFFICIENTS, _MOST_COEFFICIENTS = 2**11, 2**14
-_SPARE_BITS = 8
+_SPARE_BITS = 16
 _MOST_BITS = 4_096
 _FAR = 8
 _ATTEMPTS = 3  # each with twice the bits: sums cancel
