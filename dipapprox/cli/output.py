@@ -26,8 +26,8 @@ from dipapprox.data_classes import replace
 from dipapprox.errors import EarlyEnd, NoCertificate, UserError
 from dipapprox.limits import Progress, silent
 from dipapprox.privacy import description as descriptions
-from dipapprox.privacy import description as results
 from dipapprox.privacy import page
+from dipapprox.privacy import result as results
 from dipapprox.source import HIDDEN, visible
 
 if TYPE_CHECKING:
