@@ -40,7 +40,7 @@ class Unloaded(ModuleType):
                 _loading.add(spec.name)
                 try:
                     spec.loader.load(self)
-                    self.__class__ = ModuleType  # type: ignore[assignment]
+                    self.__class__ = ModuleType  # type: ignore[assignment]  # a plain one
                 finally:
                     _loading.remove(spec.name)
         return getattr(self, name)

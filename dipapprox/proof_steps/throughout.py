@@ -84,11 +84,10 @@ def steps_between(setting: Setting, claim: dict[str, Json], epsilons: Epsilons) 
         on = Epsilons(low, high)
         try:
             first, then = (goal(eps, rate(eps, on)) for eps in (low, high))
-        except (NoCertificate, NotProved):  # of a formula that has no value, perhaps
+        except (NoCertificate, NotProved):
+            # Of a long part little is known, perhaps; what fails at one eps fails for good.
             for eps in (low, high):
-                goal(
-                    eps, rate(eps, Epsilons(eps, eps))
-                )  # if more can be claimed there, of parts, too
+                goal(eps, rate(eps, Epsilons(eps, eps)))
             return False
         claims = [each.claim for each in (first, then)]
         known = [Private(each.eps, each.eps_prv, each.delta, None) for each in claims]
