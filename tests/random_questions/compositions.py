@@ -54,6 +54,14 @@ class Pair:
         masses = (others * factors)[kept]
         return Pair(np.log(factors[kept]), masses, rate * self.infinite, self.lost * (rate == 1))
 
+    def coarse(self, cells: int = 1000) -> "Pair":
+        """Return about the same with few losses: a tilt may be any, good or bad."""
+        if len(self.losses) <= cells:
+            return self
+        masses, edges = np.histogram(self.losses, cells, weights=self.masses)
+        kept = masses > 0
+        return Pair(((edges[1:] + edges[:-1]) / 2)[kept], masses[kept])
+
     def moments(self, tilts: Doubles | float) -> Doubles:
         exponents = np.log(self.masses) + np.multiply.outer(tilts, self.losses)
         return np.asarray(logsumexp(exponents, axis=-1))
@@ -83,7 +91,7 @@ def noise(name: str, b: float, k: int = 1) -> Pair:
 
 def end_of(runs: Runs, budget: float, known: float, above: bool) -> float:
     """Bound δ at a budget, or ε at a δ if one is known (else 0), from above or from below."""
-    total = sum((n * each.moments(_TILTS) for each, n in runs), np.zeros_like(_TILTS))
+    total = sum((n * each.coarse().moments(_TILTS) for each, n in runs), np.zeros_like(_TILTS))
     total += _TILTS * np.log(_TILTS) - (1 + _TILTS) * np.log1p(_TILTS)
     costs = (total - log(known)) / _TILTS if known else total - _TILTS * budget
     tilt = float(_TILTS[np.argmin(costs)])

@@ -14,6 +14,7 @@ from random import Random
 from typing import Any
 
 import numpy as np
+from scipy.interpolate import RegularGridInterpolator
 from scipy.stats import gumbel_r, laplace, logistic, norm
 
 from tests.random_questions import Question, told
@@ -47,7 +48,7 @@ def between(family: str, ends: list[Array]) -> Array:
     return np.array([*found, above[-1]])
 
 
-def thresholds(random: Random, form: str, unit: Fraction) -> tuple[str, Logs]:
+def thresholds(random: Random, form: str, unit: Fraction, _: int) -> tuple[str, Logs]:
     """Return a program without its head, and what its outputs have; scales are in halves of it."""
     text, parts = "", []
     for k, row in enumerate(ROWS[form], 1):
@@ -76,7 +77,7 @@ def thresholds(random: Random, form: str, unit: Fraction) -> tuple[str, Logs]:
     return text + last, logs
 
 
-def comparisons(random: Random, form: str, unit: Fraction) -> tuple[str, Logs]:
+def comparisons(random: Random, form: str, unit: Fraction, high: int) -> tuple[str, Logs]:
     """Return the same of samples that are compared with each other."""
     (f, first), (g, second) = (random.choice(list(LAWS.items())) for _ in range(2))
     s, t = (random.choice([1, 2, 3, 4]) * unit / 2 for _ in range(2))
@@ -85,17 +86,23 @@ def comparisons(random: Random, form: str, unit: Fraction) -> tuple[str, Logs]:
     if form == "sparse vector":
         each = f"x <- {g}(q[%d], {t} / eps)\nif x >= T then\nout <- %d\nexit\nend"
         text = f"T <- {f}(1/2, {s} / eps)\nout <- 0\n{each % (1, 1)}\n{each % (2, 2)}"
-    nodes = np.linspace(-40, 40, 4001)
+    nodes, sparse = np.linspace(-40, 40, 4001), form == "sparse vector"
     weights = first.pdf(nodes) / first.pdf(nodes).sum()
+    # Of q[i] - 1/2, or of q[2] - q[1]; logarithms are smooth between 1000 places.
+    means = np.linspace(-0.5 if sparse else -high, high, 1001)
+    sides = (nodes * float(s) - means[:, None]) / float(t)
+    below, above = second.cdf(sides), second.sf(sides)
+    if sparse:
+        alone = np.tile((above @ weights)[:, None], len(means))
+        tables = [alone, *((below * weights) @ other.T for other in (above, below))]
+    else:
+        tables = [(way @ weights) for way in (above, below)]
+    grid = (means,) * (1 + sparse)
+    found = [RegularGridInterpolator(grid, np.log(np.maximum(own, 1e-300))) for own in tables]
 
     def logs(q: Array) -> Array:
-        moved = q - 0.5 if form == "sparse vector" else q[1:] - q[:1]
-        sides = [(nodes[:, None] * float(s) - own) / float(t) for own in moved]
-        below, above = ([way(own) for own in sides] for way in (second.cdf, second.sf))
-        found = [above[0], below[0]]
-        if form == "sparse vector":
-            found = [above[0], below[0] * above[1], below[0] * below[1]]
-        return np.log(np.array([weights @ each for each in found]))
+        moved = q - 0.5 if sparse else q[1:] - q[:1]
+        return np.array([own(moved.T) for own in found])
 
     return text, logs
 
@@ -138,21 +145,25 @@ def draw(random: Random) -> Question:
     unit = random.choice([Fraction(1, 2), Fraction(1), Fraction(2)]) * (10 if high > 10 else 1)
     budget, delta = random.choice([0.25, 0.5, 1]), random.choice([1e-2, 1e-1, 1e-5])
     program = comparisons if form in ("two noises", "sparse vector") else thresholds
-    text, logs = program(random, form, unit)
+    text, logs = program(random, form, unit, high)
     head = f"input q[{inputs}] in real 0..{high}\noutput out in 0..26\nadjacent %s %s\n" % rule
     text = head + text
 
     def need(u: Array, v: Array) -> Array:
         return np.fmax.reduce(logs(u) - logs(v), axis=0)
 
-    def gain(u: Array, v: Array, at: Any = budget) -> Array:
-        return np.fmax(np.exp(logs(u)) - np.exp(logs(v) + at), 0).sum(axis=0)
+    def gain(u: Array, v: Array) -> Array:
+        return above(logs(u), logs(v), budget)
+
+    def above(p: Array, q: Array, at: Any) -> Array:
+        return np.fmax(np.exp(p) - np.exp(q + at), 0).sum(axis=0)
 
     def least(u: Array, v: Array) -> Array:
-        low, most = np.zeros(u.shape[1]), need(u, v).clip(0)
+        p, q = logs(u), logs(v)
+        low, most = np.zeros(u.shape[1]), np.fmax.reduce(p - q, axis=0).clip(0)
         for _ in range(40):
             middle = (low + most) / 2
-            fails = gain(u, v, middle) > delta
+            fails = above(p, q, middle) > delta
             low, most = np.where(fails, middle, low), np.where(fails, most, middle)
         return low
 
