@@ -131,7 +131,7 @@ def supremum(value: Callable[[Array, Array], Array], inputs: int, high: int, *ru
         best = np.argsort(-np.nan_to_num(values, nan=-1))[:50]
         near = 0.5 * 0.7**step * rng.normal(size=(2, inputs, 30, 50))
         near[:, :, 0] = 0
-        u = (u[:, None, best] + near[0]).reshape(inputs, -1)
+        u = (u[:, None, best] + max(high / 3, 1) * near[0]).reshape(inputs, -1)
         moves = (moves[:, None, best] + near[1]).reshape(inputs, -1)
     return float(values[best[0]])
 
