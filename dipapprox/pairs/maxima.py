@@ -196,7 +196,7 @@ class Maxima:
 
         Returns:
             The best that the ladder of bits gives; its enclosure may be wider than wanted. Where a
-            limit ends the climb of all pairs together, what the precision before gave.
+            limit ends the climb, what the precision before gave.
 
         Raises:
             LimitReached: If a limit is reached before anything is known.
@@ -235,9 +235,13 @@ class Maxima:
         def again(bits: int, before: Maximum) -> Maximum | None:
             nonlocal remaining
             told: list[tuple[Pair, Enclosure | None]] = []
-            for pair in remaining:
-                check_limits()
-                told.append((pair, self._delta(pair, factor_at(bits), bits)))
+            try:
+                for pair in remaining:
+                    check_limits()
+                    told.append((pair, self._delta(pair, factor_at(bits), bits)))
+            except LimitReached as reached:
+                self.ended = reached.reason
+                return None
             if all(each is None for _, each in told):
                 return None  # what is out of reach for these bits is so for more
             known = [(pair, each or UNIT) for pair, each in told]

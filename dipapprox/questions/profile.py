@@ -16,10 +16,11 @@ from dipapprox.digits import exact_text
 from dipapprox.errors import BrokenInvariant, LimitReached, UserError, shorten
 from dipapprox.language.core import Draw, Program
 from dipapprox.language.traversal import nodes_in
-from dipapprox.limits import Progress, check_limits, silent
+from dipapprox.limits import Progress, silent
 from dipapprox.privacy.profiles import calibration
+from dipapprox.privacy.profiles.curve import ANYTHING
+from dipapprox.privacy.profiles.profile import nothing_known, profile_rounded
 from dipapprox.privacy.profiles.profile import profile as profile_of_pairs
-from dipapprox.privacy.profiles.profile import profile_rounded
 from dipapprox.privacy.profiles.profile_result import (
     DEFAULT_WIDTH,
     AtDelta,
@@ -230,6 +231,8 @@ class Calibrate(Record, Question, kw_only=True):
         def least(eps: Fraction, question: AtDelta) -> LeastEpsPrv:
             found = profiling.at(eps, question)
             assert isinstance(found, LeastEpsPrv)
+            if found.reason is not None and found.eps_prv_enclosure == ANYTHING:
+                raise LimitReached(found.reason)
             return found
 
         found = calibration.calibrate(
@@ -264,26 +267,27 @@ class _Profiling:
         if program.rounding is not None:
             return profile_rounded(setting, eps, question)
         prefers, pure = prefers_budgets(setting), is_pure(question) and not proves
-        if prefers and isinstance(question, AtEpsPrv) and isinstance(question.eps_prv, Fraction):
-            budget = self.budget(eps)
-            if budget is not None and budget * eps <= question.eps_prv:
-                # Bounds of all pairs take far longer.
-                return budget_verdict.nothing_left(setting, eps, question.eps_prv)
         found: ProfileAnswer | None = None
         obstacle: LimitReached | None = None
         try:
+            asked = question.eps_prv if isinstance(question, AtEpsPrv) else None
+            if prefers and isinstance(asked, Fraction):
+                budget = self.budget(eps)
+                if budget is not None and budget * eps <= asked:
+                    # Bounds of all pairs take far longer.
+                    return budget_verdict.nothing_left(setting, eps, asked)
             budget = self.budget(eps) if pure and prefers else None
             found = profile_of_pairs(setting, eps, question, budget, self._executed())
         except LimitReached as reached:
-            check_limits()
             obstacle = reached
-            if not proves:
-                bounds = real_bounds.RealBounds(setting)
-                found = bounds.from_below(eps, question, reached.reason)
+            with suppress(LimitReached):  # what is known stays known
+                if not proves:
+                    bounds = real_bounds.RealBounds(setting)
+                    found = bounds.from_below(eps, question, reached.reason)
         if found is None:
-            raise obstacle or BrokenInvariant("no method answered")
+            found = nothing_known(setting, eps, question, obstacle)
         nothing = isinstance(found, LeastDelta) and not found.delta_enclosure.lower and not proves
-        with suppress(LimitReached):  # what is known stays known
+        with suppress(LimitReached):
             if found.reason is not None and (pure or nothing or obstacle is not None):
                 budget = self.budget(eps)
                 if budget is not None:
@@ -358,7 +362,8 @@ def profile(
 
     Raises:
         UserError: If an argument is wrong, or the adjacency does not suit the inputs.
-        LimitReached: If a limit of `options` is reached.
+        LimitReached: If a limit of `options` is reached and a curve was asked for; other answers
+            have what is known by then, and a `reason`.
     """
     question = read_keywords(Profile, locals())
     known = known_program(program, reals=True, delta=question.delta)

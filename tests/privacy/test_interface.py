@@ -16,6 +16,7 @@ from dipapprox import Answer, LimitReached, Limits, Options, Program, UserError,
 from dipapprox.errors import NoCertificate
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.divergence import Search
+from dipapprox.pairs.maxima import Maxima
 from dipapprox.privacy.details import ListedDetails
 from dipapprox.privacy.verifier import check_pairs
 from tests.cases import cases, refuses, text_of
@@ -185,6 +186,33 @@ def test_bounds_outlive_their_witness(asked, monkeypatch) -> None:
     ends = "delta_enclosure" if "eps_prv" in asked else "eps_prv_enclosure"
     assert getattr(found, ends) == getattr(whole, ends)
     assert found.describe()
+
+
+def test_a_limit_leaves_what_is_known(monkeypatch) -> None:
+    program = dipapprox.parse(GAUSS)
+    whole = dipapprox.profile(program, eps=1, eps_prv="1/10")
+    for asked, ends in (({"eps_prv": "1/10"}, ["0", "1"]), ({"delta": 0}, ["0", "inf"])):
+        late = Options(limits=Limits(seconds=0))
+        found = dipapprox.profile(program, eps=1, options=late, **asked)
+        told = found.to_dict()
+        assert told.get("delta_enclosure", told.get("eps_prv_enclosure")) == ends
+        assert found.reason is not None and found.reason.startswith("time limit: 0 s")
+        assert found.describe()
+    with pytest.raises(LimitReached, match="time limit"):
+        late = Options(limits=Limits(seconds=0))
+        dipapprox.profile(program, eps=1, curve=(0, 1, 3), options=late)
+    late = Options(limits=Limits(seconds=0))
+    nothing = dipapprox.calibrate(program, eps_prv=1, delta=0, options=late)
+    assert nothing.reason is not None and nothing.reason.startswith("time limit: 0 s")
+
+    def ended(*_arguments: object) -> None:
+        raise LimitReached("time limit: 1 s")
+
+    monkeypatch.setattr(Maxima, "_delta", ended)  # more bits than doubles have
+    found = dipapprox.profile(program, eps=1, eps_prv="1/10", width="1e-40")
+    assert found.delta_enclosure.width < Fraction(1, 10**9)
+    assert found.delta_enclosure.meets(whole.delta_enclosure)
+    assert found.reason == "the width asked for was not reached: time limit: 1 s"
 
 
 # --- Calibration against closed forms and against verification at both ends -----------------------

@@ -19,11 +19,11 @@ from contextlib import nullcontext, suppress
 from fractions import Fraction
 from typing import assert_never
 
-from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure
 from dipapprox.arithmetic.extended import BY_ENCLOSURES, INFINITE, Extended, GivenBy
 from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.data_classes import replace
-from dipapprox.errors import LimitReached, SourceError, UserError
+from dipapprox.errors import BrokenInvariant, LimitReached, SourceError, UserError
 from dipapprox.limits import at_most, check_limits, silent
 from dipapprox.pairs.divergence import Factor, Growth, eps_prv_factor, precisions
 from dipapprox.pairs.maxima import Maxima
@@ -33,7 +33,7 @@ from dipapprox.privacy import exact_pairs
 from dipapprox.privacy.details import POSSIBLE, PairsBounds
 from dipapprox.privacy.profiles import curve as curves
 from dipapprox.privacy.profiles import renyi as renyi
-from dipapprox.privacy.profiles.curve import BUDGET, LEAST, least_eps_prv
+from dipapprox.privacy.profiles.curve import ANYTHING, BUDGET, LEAST, least_eps_prv
 from dipapprox.privacy.profiles.profile_result import (
     REAL_WIDTH,
     AtDelta,
@@ -319,6 +319,32 @@ def profile(
             return profiler.curve(question)
         case AtOrders():
             return profiler.renyi(question)
+        case _:
+            assert_never(question)
+
+
+def nothing_known(
+    setting: Setting, eps: Fraction, question: Question, obstacle: LimitReached | None
+) -> ProfileAnswer:
+    """Return what holds of every program, where a limit came before anything else was known; a
+    curve has no such answer, and the limit is raised."""
+    if obstacle is None:
+        raise BrokenInvariant("no method answered")
+    run = setting.header(
+        precision=setting.options.precision,
+        engine=setting.options.engine.value,
+        reason=obstacle.reason,
+    )
+    match question:
+        case AtEpsPrv(eps_prv):
+            return LeastDelta(run, eps, eps_prv, UNIT, None)
+        case AtDelta(delta):
+            return LeastEpsPrv(run, eps, delta, ANYTHING, None)
+        case AtOrders(orders):
+            unknown = tuple(OrderResult(order, ANYTHING, None) for order in orders)
+            return RenyiProfile(run, eps, unknown, ANYTHING)
+        case OnCurve():
+            raise obstacle
         case _:
             assert_never(question)
 
