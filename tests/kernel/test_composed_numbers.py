@@ -206,3 +206,20 @@ def test_proofs_about_noise_keep_the_digits() -> None:
     found = dipapprox.compose(runs, options=Options(proved=True)).delta("1/2")
     bounds, true = found.delta_enclosure, gauss(0.5, sqrt(3 * (4 / 9 + 4)))
     assert bounds.width < 1e-11 and abs(float(bounds.upper) - true) < 1e-9
+
+
+HIDDEN = """
+input q in 0..1
+output y in real
+output z in real
+adjacent linf 1
+c <- choose { q : 1/2, 1 - q : 1/2 }
+y <- Lap(3 * c, 1)
+z <- Lap(3 * c, 1)
+"""
+
+
+def test_numbers_that_a_hidden_coin_moves_together_are_no_one_product() -> None:
+    """Both inputs have the same law, however its terms are paired."""
+    for pair in ((0, 1), (1, 0)):
+        refuses(NotProved, "not larger", told, HIDDEN, 1, below(*pair), False, 1e-6)

@@ -255,6 +255,14 @@ def test_pairs_that_are_listed_count_adjacent_or_not() -> None:
     ]
     claim = {"verdict": "DP", "pairs": None, **said}
     assert replay(machine, claim, steps)
+    # What a part does may be told in closed form: at this eps.
+    for eps in (1, 2, {"from": 1, "to": 2}):
+        exact = {**steps[0], "bits": None, "eps": eps}
+        told = [*steps[:2], exact, {**steps[2], "from": [1, 2]}]
+        if eps == 1:
+            assert replay(machine, claim, told)
+        else:
+            refuses(Refuted, "does for all its inputs", replay, machine, claim, told)
     far = {**claim, "pairs": [[[0, 0], [1, 1]]]}
     refuses(Refuted, "no losses are above", replay, machine, far, steps)
 
