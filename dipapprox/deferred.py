@@ -81,4 +81,10 @@ class LateImports(SourceFileLoader):
         super().exec_module(module)
 
 
-sys.meta_path.insert(sys.meta_path.index(PathFinder), LateImports)
+def _place() -> int:
+    """Return where to stand: before pytest, which loads what has assertions to rewrite at once."""
+    found = (k for k, each in enumerate(sys.meta_path) if type(each).__module__[:7] == "_pytest")
+    return next(found, sys.meta_path.index(PathFinder))
+
+
+sys.meta_path.insert(_place(), LateImports)

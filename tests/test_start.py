@@ -21,6 +21,7 @@ import pytest
 import dipapprox
 from dipapprox.cli.app import main
 from dipapprox.deferred import LateImports
+from dipapprox.questions import claims
 from tests.cases import cases
 
 ROOT = Path(__file__).parent.parent
@@ -172,6 +173,11 @@ def test_threads_wait_for_a_module_that_is_being_loaded() -> None:
         found = [threads.submit(lambda: slow.answer) for _ in range(8)]
     assert {each.result() for each in found} == {42}
     assert loaded == ["dipapprox.slow"]
+
+
+def test_pytest_loads_no_module_at_once() -> None:
+    """Though it rewrites the assertions of packages that have plugins."""
+    assert type(claims.__spec__.loader) is LateImports
 
 
 def test_a_module_can_be_changed_before_it_is_loaded() -> None:
