@@ -17,7 +17,14 @@ from typing import Any, Generic
 
 from dipapprox.cli import command, review
 from dipapprox.cli.command import Status
-from dipapprox.cli.output import CERTIFICATE, Output, certified, check_new, check_place, reporting
+from dipapprox.cli.output import (
+    CERTIFICATE,
+    Output,
+    certified,
+    check_place,
+    check_report,
+    reporting,
+)
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import UserError
 from dipapprox.experiments import pictures
@@ -192,7 +199,7 @@ def asking_of(
     if record is not None:
         check_place(record, CERTIFICATE)
     if words.report is not None:
-        check_new(words.report, command.REPORT)
+        check_report(words.report)
     return Asking(asked, options, words.json, record, words.report, plot)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from dipapprox.cli import command, review
 from dipapprox.cli.command import Status
-from dipapprox.cli.output import Output, check_new
+from dipapprox.cli.output import Output, check_report
 from dipapprox.language.load import read_text
 from dipapprox.privacy.description import ProgramText
 from dipapprox.questions.arguments import LIMITING
@@ -29,7 +29,7 @@ def add_words(parser: argparse.ArgumentParser) -> None:
 
 def run(words: argparse.Namespace, out: Output) -> int:
     if words.report is not None:
-        check_new(words.report, command.REPORT)
+        check_report(words.report)
     content = read_json(read_text(words.file, _LARGEST_FILE))
     found = check_content(content, words.explain)
     out.show_answer(found, json=words.json)

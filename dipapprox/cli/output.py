@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, TypeVar
 
 from dipapprox.cli import report as reports
-from dipapprox.cli.command import stop_watching
+from dipapprox.cli.command import REPORT, stop_watching
 from dipapprox.data_classes import replace
 from dipapprox.errors import EarlyEnd, NoCertificate, UserError
 from dipapprox.limits import Progress, silent
@@ -103,11 +103,12 @@ def check_place(path: Path, flag: str) -> None:
         raise UserError(f"{flag}: cannot write in '{path.parent}'")
 
 
-def check_new(path: Path, flag: str) -> None:
-    """Refuse a place where a file cannot be, or is already, before anything is computed."""
-    check_place(path, flag)
+def check_report(path: Path) -> None:
+    """Refuse a place where a page cannot be, or is already, before anything is computed."""
+    page.check_suffix(path)
+    check_place(path, REPORT)
     if path.exists():
-        raise UserError(f"{flag}: '{path}' exists already", "choose another name")
+        raise UserError(f"{REPORT}: '{path}' exists already", "choose another name")
 
 
 def write_whole(path: Path, text: str, flag: str) -> None:

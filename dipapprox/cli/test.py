@@ -13,7 +13,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from dipapprox.cli import command, review
 from dipapprox.cli.command import Status, watching
-from dipapprox.cli.output import Output, check_new, check_place, write_whole
+from dipapprox.cli.output import Output, check_place, check_report, write_whole
 from dipapprox.data_classes import Record
 from dipapprox.errors import UserError
 from dipapprox.language.load import PYTHON, file_or_bundled, language_of, parts_of_python, read_text
@@ -141,7 +141,7 @@ def run(words: argparse.Namespace, out: Output) -> int:
     if words.junit is not None:
         check_place(words.junit, _JUNIT)
     if words.report is not None:
-        check_new(words.report, command.REPORT)
+        check_report(words.report)
     claims: dict[Path, tuple[StatedClaim, ...]] = {}
     for path in words.files:
         found = claims_in(file_or_bundled(path))

@@ -115,11 +115,16 @@ def write_report(
     certificate: Certificate | None,
 ) -> None:
     """Write an answer, whose JSON object has the fields `said`, as a page; see `Result.report`."""
-    if path.suffix.lower() != SUFFIX:
-        raise UserError(f"cannot write '{path.name}'", f"the name must end in {SUFFIX}")
+    check_suffix(path)
     listings, signed = _of_certificate(said, certificate)
     text = "".join(page(description, charts, listings, signed, VERSION))
     write_new(path, text)
+
+
+def check_suffix(path: Path) -> None:
+    """Refuse the name of a page that is no HTML file."""
+    if path.suffix.lower() != SUFFIX:
+        raise UserError(f"cannot write '{path.name}'", f"the name must end in {SUFFIX}")
 
 
 def write_new(path: Path, text: str) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from itertools import chain
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure
 from dipapprox.arithmetic.extended import Extended
@@ -64,7 +65,10 @@ class RealBounds(Record):
                 return replace(broken, run=replace(broken.run, scope=found.run.scope))
         if self.setting.options.proved or not _is_wide(found.delta_enclosure):
             return found
-        for budget, by in self._budgets(claim.eps):
+        budgets = self._budgets(claim.eps)
+        if not claim.delta and not self.setting.program.real_outputs:
+            budgets = chain(budgets, self._pure(self.setting, claim.eps))
+        for budget, by in budgets:
             most = most_of(budget, claim.eps_prv, self.setting.program)
             if most <= claim.delta:
                 return kept(found, most, by, self.setting)
@@ -104,11 +108,11 @@ class RealBounds(Record):
             lower, claimed = found.eps_prv_enclosure.lower, question.claimed
             if claimed is not None and (lower is None or lower > claimed):
                 return found
-        if isinstance(found, _Least) and _is_wide(_known(found)):
+        if is_wide(found):
             for budget, by in self._budgets(found.eps):
                 known = budget / found.eps, self.setting.program, by
                 found = within_budget(found, question, *known)
-        if isinstance(found, _Least) and _is_wide(_known(found)):
+        if is_wide(found):
             most = self._processed(found.eps, question)
             if most is not None:
                 found = at_most(found, question, most, PROCESSING)
@@ -151,11 +155,15 @@ class RealBounds(Record):
             yield coupled, COUPLING
         dearest = self._dearest
         if dearest:
-            with EarlyEnd():
-                found = profile(self._only(dearest), eps, AtDelta(Fraction(0)))
-                most = _known(found).upper if isinstance(found, _Least) else None
-                if most is not None:
-                    yield most, DEAREST
+            yield from ((most, DEAREST) for most, _ in self._pure(self._only(dearest), eps))
+
+    def _pure(self, setting: Setting, eps: Fraction) -> Iterator[tuple[Fraction, str]]:
+        """Yield what some pairs need at δ = 0, at most, if that is known, and what gave it."""
+        with EarlyEnd():
+            found = profile(setting, eps, AtDelta(Fraction(0)))
+            told = found.eps_prv_enclosure if isinstance(found, LeastEpsPrv) else None
+            if told is not None and told.upper is not None:
+                yield told.upper, told.most_by
 
     def _coupled(self, eps: Fraction) -> Fraction | None:
         """Return a budget of all real inputs at one ε; None if none is known."""
@@ -183,8 +191,12 @@ def _known(found: _Least) -> Enclosure | Extended:
     return found.delta_enclosure if isinstance(found, LeastDelta) else found.eps_prv_enclosure
 
 
+def is_wide(found: ProfileAnswer) -> bool:
+    """Whether the upper end of a least ε_prv, or a least δ, is more than a 64th above the lower."""
+    return isinstance(found, _Least) and _is_wide(_known(found))
+
+
 def _is_wide(known: Enclosure | Extended | None) -> bool:
-    """Whether an upper end is more than a 64th above the lower one."""
     if known is None or known.lower is None:
         return known is None
     return known.upper is None or known.upper * 64 > known.lower * 65

@@ -40,7 +40,7 @@ from dipapprox.privacy.compositions.pipeline import (
     PipelineRun,
     ProgramAt,
 )
-from dipapprox.privacy.description import ProgramText, text_of
+from dipapprox.privacy.description import ProgramText, count, text_of
 from dipapprox.privacy.run import Options
 from dipapprox.proof_steps import composed_ends as proving
 from dipapprox.questions import arguments, kinds
@@ -380,24 +380,24 @@ class Compose(Record, Question, kw_only=True):
         need, if these are known."""
         if self.eps is None:
             raise UserError("eps is missing", "it is the ε that the programs run at")
-        count = len(programs)
+        number = len(programs)
         columns = [
-            _spread(self.eps, count, "eps"),
-            _spread(self.times or (1,), count, "times"),
-            _spread(self.subsample or (None,), count, "subsample"),
+            _spread(self.eps, number, "eps"),
+            _spread(self.times or (1,), number, "times"),
+            _spread(self.subsample or (None,), number, "subsample"),
         ]
         runs = tuple(
-            PipelineRun(ProgramAt(program, eps, text), program.name, number, sampled)
-            for program, text, eps, number, sampled in zip(
-                programs, texts or (None,) * count, *columns, strict=True
+            PipelineRun(ProgramAt(program, eps, text), program.name, times, sampled)
+            for program, text, eps, times, sampled in zip(
+                programs, texts or (None,) * number, *columns, strict=True
             )
         )
         return Pipeline(runs, self.adjacency or mechanisms.Adjacency.ADD_REMOVE)
 
 
-def _spread(values: tuple[object, ...], count: int, name: str) -> tuple[object, ...]:
+def _spread(values: tuple[object, ...], programs: int, name: str) -> tuple[object, ...]:
     if len(values) == 1:
-        return values * count
-    if len(values) != count:
-        raise UserError(f"{name}: {len(values)} values for {count} programs")
+        return values * programs
+    if len(values) != programs:
+        raise UserError(f"{name}: {len(values)} values for {count(programs, 'program')}")
     return values

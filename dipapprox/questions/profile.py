@@ -286,9 +286,9 @@ class _Profiling:
                     found = bounds.from_below(eps, question, reached.reason)
         if found is None:
             found = nothing_known(setting, eps, question, obstacle)
-        nothing = isinstance(found, LeastDelta) and not found.delta_enclosure.lower and not proves
+        asks = pure or obstacle is not None or (not proves and real_bounds.is_wide(found))
         with suppress(LimitReached):
-            if found.reason is not None and (pure or nothing or obstacle is not None):
+            if found.reason is not None and asks:
                 budget = self.budget(eps)
                 if budget is not None:
                     found = budget_verdict.within_budget(found, question, budget, program)

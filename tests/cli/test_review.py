@@ -155,6 +155,9 @@ def test_a_report_is_never_overwritten(tmp_path) -> None:
     out.write_text("mine")
     status, text = run("verify", *ASKED, "--delta", "1/100", "--report", str(out))
     assert status == 2 and text == "" and out.read_text() == "mine"
+    other = tmp_path / "page.pdf"
+    assert run("verify", *ASKED, "--delta", "1/100", "--report", str(other)) == (2, "")
+    assert not other.exists()
 
 
 @cases(

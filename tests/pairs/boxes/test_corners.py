@@ -287,3 +287,19 @@ def test_unlikely_outputs_bend_little(seed: int) -> None:
         second = np.abs(sides[0] + sides[2] - 2 * sides[1])[..., 0] / step**2
         steep = sum(abs(a) * inverse for _, weights, inverse, _ in parts for a in weights)
         assert (second / 2 <= bounds[:, axis, None] + step * steep**3).all()
+
+
+def test_a_claim_of_the_least_budget_is_judged_by_who_finds_it() -> None:
+    """Bounds of δ are no help at δ = 0, where it is attained: `profile` knows what is enough."""
+    program = parse(
+        "input x in real 0..4\noutput out in 0..4\nadjacent linf 1\n"
+        "out <- clamp(round(Gauss(x, 1 / eps)), 0, 4)\n"
+    )
+    least = profile(program, eps=1, delta=0).eps_prv_enclosure
+    assert least.lower is not None and least.upper is not None
+    assert verify(program, eps=1, eps_prv=least.upper, delta=0).answer is Answer.DP
+    less = least.lower * (1 - Fraction(1, 10**6))
+    assert verify(program, eps=1, eps_prv=less, delta=0).answer is Answer.NOT_DP
+    # Between the two nobody knows; no closed form compares real inputs.
+    open_one = verify(program, eps=1, eps_prv=least.lower, delta=0)
+    assert open_one.answer is not Answer.NOT_DP
