@@ -2,10 +2,10 @@
 
 Potentials of machines without rounds are shifts of the samples of every path, for all changes of
 its inputs: linear in these, or by cases. Paths that differ in guards only share them where they
-can. A sample is shifted by a number, or by what its mean changes and a number; numbers are 0 and,
-with either sign, what some mean changes by at most, or what makes up for a guard of weighted
-samples. Tried from cheap to dear; where no such shifts serve all changes between two ends, the ends
-have cases of their own.
+can. Every sample moves with its mean, and by a number besides; or, where a number is published that
+it is the last sample of, so that this stays what it is. A guard that holds for the changes that are
+worst for it holds for all: so the cheapest numbers are a linear programme. Where its dual says that
+no single change is worst for all guards, the ends of an input have cases of their own.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
-from operator import itemgetter
 
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.errors import budget as work
 from dipapprox.kernel.forms import Form, only, over
-from dipapprox.kernel.laws import FAMILIES
+from dipapprox.kernel.laws import BOTH, FAMILIES
 from dipapprox.kernel.machine import Number, read_machine
 from dipapprox.kernel.paths import Path, Sample, between
 from dipapprox.kernel.potential import in_common
@@ -27,11 +26,11 @@ from dipapprox.kernel.regions import joined, known_forms, order_of
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.kernel.served import all_numbers
 from dipapprox.limits import check_limits
+from dipapprox.linear.programme import SIDES, LinearProgramme, Optimum, UnknownSide
 from dipapprox.proof_steps.heads import START, node_of, step_of
 from dipapprox.proof_steps.machines import Json, form_json, number_json
 from dipapprox.proof_steps.potentials import PotentialSearch
 
-MOST_TRIED = 100_000  # shifts of samples, for one case
 MOST_CASES = 5_000  # of one path
 MOST_SHARED = 20  # other paths whose cases are tried for one
 _NOTHING = Form(Fraction(0))
@@ -70,31 +69,28 @@ class Shifts:
     def __init__(
         self, machine: Rounds, path: Path, budget: Fraction, ask: Callable[[], None]
     ) -> None:
-        self._machine = machine
-        self._path = path
-        self._budget = budget
-        self._ask = ask
+        self._machine, self._path = machine, path
+        self._budget, self._ask = budget, ask
         self._ranges = machine.changes(path)
-        self._inputs = [*self._ranges]
-        self._demands: dict[int, list[tuple[Form, bool]]] = {}
-        for form, _ in path.guards:
-            self._demands.setdefault(form.terms[-1][0], []).append((form, False))
+        # How much more an atom is: a form over changes and what samples move beside their means.
+        self._moved: list[Form] = []
+        for number, atom in enumerate(path.atoms):
+            mean = image(atom.mean, self._moved) if isinstance(atom, Sample) else _NOTHING
+            self._moved.append(only(number).plus(mean))
+        kept = [form for form, _ in path.guards]
         for said in path.said:
             if isinstance(said, Form):
-                self._demands.setdefault(said.terms[-1][0], []).append((said, True))
-        compared = {k for form, _ in path.guards for k, _ in form.terms}
-        self._compared = [k for k in self._inputs if k in compared]
-        self._levels = self._all_levels()
-        self._tried = 0
-        self._known: dict[object, list[tuple[Fraction, Form]]] = {}
+                kept += self._fixed(image(said, self._moved))
+        self._rows = [image(form, self._moved) for form in kept]
+        self._programme = self._cheapest()
         self._chosen: list[list[Form]] = []
         self._kept = dict[int, bool]()
 
     def case(self) -> Json:
         """Return the case of the path."""
-        if self._machine.is_alone and self._inputs:
-            alone = dict.fromkeys(self._inputs, 0)
-            return [self._parted(k, {o: alone[o] for o in alone if o != k}) for k in alone]
+        if self._machine.is_alone and self._ranges:
+            alone = dict.fromkeys(self._ranges, 0)
+            return [self._between({o: 0 for o in alone if o != k}) for k in alone]
         return self._between({})
 
     def serves(self, guards: Mapping[int, Form]) -> bool:
@@ -107,98 +103,77 @@ class Shifts:
                 return False
         return True
 
-    def _parted(self, number: int, others: Mapping[int, Number]) -> Json:
-        """Return cases of an input, where some others change by known amounts."""
-        values = self._machine.extremes(self._ranges[number])
-        cases = [self._between({**others, number: value}) for value in values]
-        return {"input": number, "cases": cases}
+    def _fixed(self, published: Form) -> list[Form]:
+        """Let the last sample in a number that is published keep it where it is; return what has to
+        be >= 0 where there is none."""
+        *_, (last, factor) = published.terms or ((-1, 1),)
+        if last in self._ranges or last < 0:
+            return [published, published.scaled(-1)]
+        rest = Form(0, published.terms[:-1]).scaled(Fraction(-1) / factor)
+        put = {number: only(number) for number in range(len(self._path.atoms))} | {last: rest}
+        self._moved = [over(form, put) for form in self._moved]
+        return []
+
+    def _cheapest(self) -> LinearProgramme[int]:
+        """Return the programme of the cheapest shifts: what samples move beside their means, or
+        more than that, by numbers behind all atoms."""
+        rates, sides, count = dict[int, Number | None](), dict[int, UnknownSide](), len(self._moved)
+        for number, atom in enumerate(self._path.atoms):
+            if not isinstance(atom, Sample):
+                continue
+            signs = FAMILIES[atom.family].shifts if atom.power == -1 else ()
+            more = self._moved[number].plus(image(atom.mean, self._moved).scaled(-1))
+            rate = 1 / atom.size if signs else None
+            if more == only(number):
+                rates[number], sides[number] = rate, SIDES[tuple(sorted(signs or BOTH))]
+                continue
+            rates[count + number], sides[count + number] = rate, UnknownSide.AT_LEAST_ZERO
+            for sign in BOTH:
+                most = only(count + number) if sign in signs else _NOTHING
+                self._rows.append(most.plus(more.scaled(-sign)))
+        rows = [[(k, -c) for k, c in row.terms if k not in self._ranges] for row in self._rows]
+        return LinearProgramme(rows, rates, sides)
 
     def _between(self, fixed: Mapping[int, Number]) -> Json:
         """Return a case for changes of which some are fixed."""
+        ranges = {**self._ranges, **{k: (value, value) for k, value in fixed.items()}}
+        changes = [[(k, c) for k, c in row.terms if k in ranges] for row in self._rows]
+        least = [sum(min(c * end for end in ranges[k]) for k, c in row) for row in changes]
+        found = self._programme.solve(least, self._ask)
+        if isinstance(found, Optimum) and found.value <= self._budget:
+            return self._written(found, fixed)
+        pays = [
+            (k, flow * c) for flow, row in zip(found.flow, changes, strict=True) for k, c in row
+        ]
+
+        def gap(number: int) -> Number:
+            """How much less all rows together ask for than each of its own worst change."""
+            own, ends = [c for k, c in pays if k == number], ranges[number]
+            return min(sum(own) * end for end in ends) - sum(
+                min(c * end for end in ends) for c in own
+            )
+
+        number = max(ranges, key=gap, default=None)
+        if number is None or not gap(number):
+            raise NoCertificate("no shifts were found for the budget")
         if len(self._chosen) >= MOST_CASES:
             raise NoCertificate("changes of the inputs have too many cases")
-        self._tried, self._known = 0, {}
-        shifts: list[Form] = []
-        if self._found(fixed, shifts, Fraction(0)):
-            self._chosen.append(shifts)
-            moved: list[Json] = []
-            for atom, shift in zip(self._path.atoms, shifts, strict=True):
-                if isinstance(atom, Sample):
-                    moved.append(form_json(shift) if shift.terms else number_json(shift.constant))
-            return {"to": None, "moves": [[0, moved]]}
-        for number in self._inputs:
-            if number not in fixed:
-                return self._parted(number, fixed)
-        raise NoCertificate("no shifts were found for the budget")
+        values = self._machine.extremes(self._ranges[number])
+        return {
+            "input": number,
+            "cases": [self._between({**fixed, number: value}) for value in values],
+        }
 
-    def _found(self, fixed: Mapping[int, Number], shifts: list[Form], spent: Fraction) -> bool:
-        """Whether the samples that have no shifts yet can be shifted; then they have some."""
-        number = len(shifts)
-        if number == len(self._path.atoms):
-            return True
-        self._ask()
-        for cost, shift in self._options(number, fixed, shifts):
-            if spent + cost > self._budget:
-                break
-            self._tried += 1
-            if self._tried > MOST_TRIED:
-                return False
-            shifts.append(shift)
-            if self._holds(number, shifts) and self._found(fixed, shifts, spent + cost):
-                return True
-            del shifts[number:]
-        return False
-
-    def _options(
-        self, number: int, fixed: Mapping[int, Number], shifts: Sequence[Form]
-    ) -> list[tuple[Fraction, Form]]:
-        atom = self._path.atoms[number]
-        if not isinstance(atom, Sample):
-            known = number in fixed
-            shift = Form(fixed[number]) if known else only(number)
-            return [(Fraction(0), shift)]
-        change, compared = image(atom.mean, shifts), tuple([shifts[k] for k in self._compared])
-        key = number, change, compared
-        if key in self._known:
-            return self._known[key]
-        # What is compared together with an input may make up for its change.
-        others = [shift.scaled(Fraction(-1)) for shift in compared]
-        signs, found = FAMILIES[atom.family].shifts, dict[Form, Fraction]()
-        signs = signs if atom.power == -1 else ()
-        for level in self._levels:
-            for shift in (each.plus(Form(level)) for each in (change, _NOTHING, *others)):
-                low, high = between(shift.plus(change.scaled(Fraction(-1))), self._ranges)
-                if (high > 0 and 1 not in signs) or (low < 0 and -1 not in signs):
-                    continue
-                found[shift] = max(high, -low) / atom.size
-        options = sorted([(cost, shift) for shift, cost in found.items()], key=itemgetter(0))
-        self._known[key] = options
-        return options
-
-    def _all_levels(self) -> list[Fraction]:
-        """The numbers that samples are shifted by."""
-        most = {k: Fraction(max(high, -low)) for k, (low, high) in self._ranges.items()}
-        found = {Fraction(0), *(most[k] for k in self._compared)}
-        for number, atom in enumerate(self._path.atoms):
+    def _written(self, found: Optimum[int], fixed: Mapping[int, Number]) -> Json:
+        put = {k: Form(fixed[k]) if k in fixed else only(k) for k in self._ranges}
+        put.update((k, Form(number)) for k, number in found.shift.items())
+        shifts = [over(form, put) for form in self._moved]
+        self._chosen.append(shifts)
+        moved: list[Json] = []
+        for atom, shift in zip(self._path.atoms, shifts, strict=True):
             if isinstance(atom, Sample):
-                parts = [abs(c * most[k]) for k, c in atom.mean.terms if k in self._ranges]
-                most[number] = sum(parts, Fraction(0))
-                found |= {most[number], *parts}
-        for form, _ in self._path.guards:
-            weights = {abs(Fraction(c)) for _, c in form.terms}
-            lost = sum((abs(most.get(k, Fraction(0)) * c) for k, c in form.terms), Fraction(0))
-            found |= {lost / weight for weight in weights if len(weights) > 1}
-        return sorted(found | {-level for level in found})
-
-    def _holds(self, number: int, shifts: Sequence[Form]) -> bool:
-        """Whether what depends on the atoms up to one is as it has to be."""
-        for form, exact in self._demands.get(number, ()):
-            moved = image(form, shifts)
-            if exact and moved != _NOTHING:
-                return False
-            if between(moved, self._ranges)[0] < 0:
-                return False
-        return True
+                moved.append(form_json(shift) if shift.terms else number_json(shift.constant))
+        return {"to": None, "moves": [[0, moved]]}
 
 
 def image(form: Form, shifts: Sequence[Form]) -> Form:
