@@ -36,7 +36,7 @@ from dipapprox.proof_steps.machines import Json, number_json, value_json
 from dipapprox.proof_steps.services import service_json
 from dipapprox.proof_steps.verdicts import WrittenProof, first_replayed
 from dipapprox.services.loss import Loss, SeenCall
-from dipapprox.services.model import NOTHING, AskedService, Gain, Inexpressible, gain_of
+from dipapprox.services.model import NOTHING, AskedService, Inexpressible, gain_of
 from dipapprox.services.pairs import RunPairs, matched
 from dipapprox.services.system import System
 
@@ -52,7 +52,10 @@ def replayed(asked: AskedService, loss: Loss, budget: Fraction | None) -> Replay
     machine = service_json(asked.service, sorted(asked.users))
 
     def written() -> WrittenProof:
-        claim, steps = _Evidence(asked, machine, loss).written(budget)
+        try:
+            claim, steps = _Evidence(asked, machine, loss).written(budget)
+        except Inexpressible as reason:
+            raise NoCertificate(str(reason)) from None
         if asked.eps is not None:
             claim["eps"] = number_json(asked.eps)
         return WrittenProof(machine, claim, tuple(steps))
@@ -83,7 +86,7 @@ class _Evidence:
             return {**claim, "at least": None}, [upper]
         try:
             step, least = self._lower()
-        except (NoCertificate, NotProved):
+        except (Inexpressible, NoCertificate, NotProved):
             return {**claim, "at least": None}, [upper]  # that it serves is proved
         if least is None or least > loss.upper:
             raise NoCertificate("calls were found that show more than the budget")
@@ -195,8 +198,7 @@ class _Evidence:
         p, q = total_of(first), total_of(second)
         found, at = None, self._eps
         if q.numerator.terms:
-            ratios = ratio_of(p), ratio_of(q)
-            found = self._gain(*ratios, at)
+            found = gain_of(ratio_of(p), ratio_of(q), at)
         ways: list[tuple[Fraction | None, Fraction | None]] = []
         if at is not None:
             ways.append((None if found is None else found.lower, at))
@@ -275,13 +277,7 @@ class _Evidence:
         p, q = total_of(first), total_of(second)
         if not q.numerator.terms or not p.numerator.terms:
             return float("inf") if p.numerator.terms else float("-inf")
-        return float(self._gain(ratio_of(p), ratio_of(q), self._eps or Fraction(1)).lower)
-
-    def _gain(self, p: ExponentialRatio, q: ExponentialRatio, eps: Fraction | None) -> Gain:
-        try:
-            return gain_of(p, q, eps)
-        except Inexpressible as reason:
-            raise NoCertificate(str(reason)) from None
+        return float(gain_of(ratio_of(p), ratio_of(q), self._eps or Fraction(1)).lower)
 
     def _ways(self, event: SeenCall) -> Iterator[Json]:
         call = event.first or event.second

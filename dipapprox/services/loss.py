@@ -34,18 +34,8 @@ from dipapprox.exact.signs.values import compare_at, difference, sign_at
 from dipapprox.exponentials import ExponentialRatio
 from dipapprox.graphs import strong_components
 from dipapprox.language.core import Value
-from dipapprox.laws.family import RealFamily
 from dipapprox.limits import check_limits
-from dipapprox.services.model import (
-    Call,
-    CallOutcome,
-    Gain,
-    Published,
-    State,
-    gain_of,
-    may_show,
-    shown_probability,
-)
+from dipapprox.services.model import Call, CallOutcome, Gain, Published, State, chance_of, gain_of
 from dipapprox.services.pairs import RunPairs
 from dipapprox.services.system import System
 
@@ -96,7 +86,7 @@ class Runs(Record, eq=False):
         found: dict[int, Belief] = {}
         for state, weight in belief.items():
             for outcome in self.system.step(state, call):
-                chance = _probability(outcome, reply)
+                chance = (0, outcome.probability) if reply is None else chance_of(outcome, reply)
                 if chance is None:
                     continue
                 order, factor = chance
@@ -137,23 +127,6 @@ def from_start(system: System) -> Runs:
 
 def total_of(belief: Belief) -> ExponentialRatio:
     return sum(belief.values(), ExponentialRatio.constant(0))
-
-
-def _probability(outcome: CallOutcome, reply: Reply | None) -> tuple[int, ExponentialRatio] | None:
-    """Return the order and probability to show a reply in a certain way; None if it cannot."""
-    if reply is None:
-        return 0, outcome.probability
-    order, chance = 0, outcome.probability
-    for shown, value in zip(outcome.reply, reply, strict=True):
-        if not isinstance(shown, Published):
-            if shown != value:
-                return None
-            continue
-        if not isinstance(value, Fraction) or not may_show(shown, value):
-            return None
-        order += isinstance(shown.family, RealFamily)
-        chance = chance * shown_probability(shown, value)
-    return order, chance
 
 
 def with_best_replies(events: Sequence[SeenCall], runs: Runs) -> tuple[tuple[SeenCall, ...], Runs]:
@@ -288,25 +261,26 @@ def repeated(
     before, runs = with_best_replies(leading, from_start(values))
     if not runs.first or not runs.second:
         return known
+    # What is certain counts as that.
     begin = begun(values, runs.first, runs.second) if runs.are_known else runs
     events, after = with_best_replies(turned, begin)
-    found = None
-    if not (runs.are_known and after.are_known):
-        events, _ = with_best_replies(turned, runs)
-        found = _repeated_unseen(events, runs)
-    elif after.orders[0] == after.orders[1] and (
+    gained = _gained(events, begin)
+    if gained is None:
+        return known
+    is_back = begin is not runs and (
         after.first.keys() == runs.first.keys() and after.second.keys() == runs.second.keys()
-    ):
-        gains = _quotients([(total_of(after.first), total_of(after.second))], values)
-        found = None if gains is None else Repetition(events, *gains)
-    return known if found is None else replace(known, trace=before, repetition=found, reason="")
+    )
+    found = Repetition(events, *gained, is_hidden=not is_back)
+    return replace(known, trace=before, repetition=found, reason="")
 
 
 MOST_HIDDEN = 50  # states in which the second run may be while calls are repeated
 
 
-def _repeated_unseen(events: tuple[SeenCall, ...], runs: Runs) -> Repetition | None:
-    """Return calls as a repetition whose states are not known; see `Repetition`."""
+def _gained(
+    events: tuple[SeenCall, ...], runs: Runs
+) -> tuple[Fraction | None, Fraction | None] | None:
+    """Return what calls gain each time, and where; None if that is not known (`Repetition`)."""
     following = list(runs.second)
     answers = list[tuple[int, ExponentialRatio]]()
     for state in following:  # which grows
@@ -322,7 +296,7 @@ def _repeated_unseen(events: tuple[SeenCall, ...], runs: Runs) -> Repetition | N
         if back is not None and all(order == after.orders[0] for order, _ in answers):
             found = _quotients([(back, each) for _, each in answers], runs.system)
             if found is not None:
-                return Repetition(events, *found, is_hidden=True)
+                return found
     return None
 
 

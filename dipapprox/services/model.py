@@ -19,7 +19,7 @@ enclosed.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 from math import ceil, floor
@@ -187,6 +187,10 @@ def shown_probability(published: Published, number: Fraction) -> ExponentialRati
     return ExponentialRatio.of(decay * (ONE - q), both)
 
 
+OrderedChance = tuple[int, ExponentialRatio]
+"""How many densities are among the factors of a probability, and the product."""
+
+
 def may_show(published: Published, number: Fraction) -> bool:
     if isinstance(published.family, IntegerFamily) and number.denominator != 1:
         return False
@@ -246,7 +250,9 @@ def one_sided_reply(left: Step, right: Step) -> tuple[Value, ...] | None:
             for each in outcome.reply
         ]
         for reply in product(*candidates):
-            if not any(_may_show(outcome, other, reply) for other in right):
+            # In a run that shows it with a higher order it has the probability 0.
+            orders = [each[0] for o in (outcome, *right) if (each := chance_of(o, reply))]
+            if orders[0] < min(orders[1:], default=orders[0] + 1):
                 return reply
     return None
 
@@ -258,19 +264,19 @@ def _some(published: Published, beyond: Fraction) -> tuple[Fraction, ...]:
     return tuple(Fraction(n) for n in dict.fromkeys((low, high, min(low + 1, high))))
 
 
-def _may_show(ours: CallOutcome, theirs: CallOutcome, reply: tuple[Value, ...]) -> bool:
-    for own, other, value in zip(ours.reply, theirs.reply, reply, strict=True):
-        if not isinstance(other, Published):
-            if other != value:
-                return False
+def chance_of(outcome: CallOutcome, reply: Sequence[Value | None]) -> OrderedChance | None:
+    """Return the order and probability to show a reply in a certain way; None if it cannot."""
+    order, chance = 0, outcome.probability
+    for shown, value in zip(outcome.reply, reply, strict=True):
+        if not isinstance(shown, Published):
+            if shown != value:
+                return None
             continue
-        if isinstance(own, Published):
-            alike = own.family is other.family
-        else:
-            alike = isinstance(other.family, IntegerFamily)
-        if not alike or not isinstance(value, Fraction) or not may_show(other, value):
-            return False
-    return True
+        if not isinstance(value, Fraction) or not may_show(shown, value):
+            return None
+        order += isinstance(shown.family, RealFamily)
+        chance = chance * shown_probability(shown, value)
+    return order, chance
 
 
 # --- Quotients of probabilities -------------------------------------------------------------------
