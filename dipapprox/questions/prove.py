@@ -98,6 +98,8 @@ class Prove(Record, Question, kw_only=True):
             return prove_service(program, self.budget, self.examiner, self.eps)
         if self.eps is not None:
             raise UserError("eps: only services are proved at one ε", "'verify' asks at one ε")
+        if self.examiner:
+            raise UserError("examiner: only services have users, who may look")
         if not isinstance(program, Program):
             return prove_automaton(program, self.budget, self.stops)
         if program.rounds is not None and program.real_outputs:

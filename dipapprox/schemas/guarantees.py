@@ -57,7 +57,7 @@ class ViolationWitness(Statement, frozen=True):
     eps: Rational
     input: Valuation
     adjacent: Valuation
-    outputs: tuple[Valuation, ...]
+    outputs: tuple[PublishedValues, ...]
     probabilities: tuple[OutputProbabilities, ...]
     lhs_enclosure: Enclosure | None
     rhs_enclosure: Enclosure | None

@@ -376,3 +376,30 @@ def test_what_is_decided_and_written() -> None:
         "replace": replace,
     }
     check_answers("decisions", evaluated(globals() | asked, UserError, LimitReached))
+
+
+NUMBER = "input x in 0..3\noutput y in real\nadjacent linf 1\ny <- {}(x, 1 / eps)\n"
+
+
+@cases(
+    "noise, asked, answer",
+    ("Lap", {}, "DP"),
+    ("Lap", {"budget": "99/100"}, "Not_DP"),
+    # The least δ for ε/2 is 1 - e^(-ε/4), 0.22 at ε = 1.
+    ("Lap", {"budget": "1/2", "delta": "3/10"}, "Not_DP"),
+    ("Lap", {"budget": "1/2", "delta": "3/10", "interval": "1/2..1"}, "DP"),
+    ("Lap", {"budget": "1/2", "delta": "3/10", "interval": "0..1"}, "Unknown"),
+    ("Logistic", {"interval": "0..1"}, "DP"),
+    ("Gauss", {}, "Not_DP"),
+)
+def test_published_numbers_are_decided_by_budgets_and_enclosures(noise, asked, answer) -> None:
+    program = dipapprox.parse(NUMBER.format(noise))
+    found = dipapprox.decide(program, **asked)
+    assert found.answer.value == answer
+    assert (found.reason is None) == (answer != "Unknown")
+    if found.violation is not None:  # `verify` agrees there, where nothing else is asked
+        eps, t = found.violation.eps, Fraction(asked.get("budget", 1))
+        judged = dipapprox.verify(program, eps=eps, eps_prv=t * eps, delta=asked.get("delta", 0))
+        assert judged.answer is Answer.NOT_DP
+    with pytest.raises(UserError, match="needs finite outputs"):
+        dipapprox.decide(program, violations=True)

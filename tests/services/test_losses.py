@@ -216,6 +216,8 @@ def test_only_services_are_asked_at_one_eps() -> None:
     program = elaborate(read_source(BUNDLED / "svt_laplace.dpg", {}).program, {}, "svt_laplace")
     question = read_keywords(Prove, {"eps": 1, "reals": True})
     refuses(UserError, "only services are proved at one ε", question.answer, program, Options())
+    asked = read_keywords(Prove, {"examiner": "bob", "reals": True})
+    refuses(UserError, "only services have users", asked.answer, program, Options())
 
 
 # --- What single courses of calls show ------------------------------------------------------------

@@ -167,11 +167,17 @@ def _decide(run: _Run) -> None:
     program, selection, merge = setting.program, setting.selection, setting.options.merge
     signs = Signs(question.interval)
     check_delta(question.delta, signs)
+    inputs = inputs_of(selection)
+    if program.real_outputs and not (question.violations or question.least_delta):
+        run.executed = execute(program, merge, real_outputs=True, inputs=inputs)
+        check_program(run.executed, question.interval)
+        name = program.real_outputs[0].variable
+        _decide_outside(run, f"outside-fragment: the output '{name}' may be any real number")
+        return
     if not question.least_delta and not is_seen_whole(program):
         product = product_layout.select_parts(program, selection, merge)
         if product is not None and _decide_parts(run, product, signs):
             return
-    inputs = inputs_of(selection)
     states = run.executed = execute(program, merge, compared=True, inputs=inputs)
     check_program(states, question.interval)
     functions = Functions(ExactDistributions(states, None), question.factor)
@@ -179,13 +185,11 @@ def _decide(run: _Run) -> None:
     try:
         search.run(run.pairs(states))
     except Obstacle as obstacle:
-        if search.violation is None and run.kept():
-            run.answer, run.engine, run.count = Answer.DP, BY_BUDGET, Count(run.total or 0)
-            return
+        reason = f"{obstacle.reason} (input {values_text(obstacle.input)})"
         if search.violation is None:
-            _decide_outside(run, obstacle)
+            _decide_outside(run, reason)
             return
-        run.detail = f"{obstacle.reason} (input {values_text(obstacle.input)})"
+        run.detail = reason
     finally:
         # Whatever ends the search: what it proved stays proved.
         if search.violation is not None:
@@ -256,17 +260,22 @@ _TRIALS = 6  # powers of two on both sides of 1 that are tried
 _PROOF_RANGE = Fraction(1, 4), Fraction(4)  # where a proof is tried when the interval is larger
 
 
-def _decide_outside(run: _Run, obstacle: Obstacle) -> None:
-    """Answer as far as the engines of `verify` go: noise is Gaussian, say, or of another scale.
+def _decide_outside(run: _Run, reason: str) -> None:
+    """Answer as far as budgets and the engines of `verify` go: noise is Gaussian, say, or of
+    another scale, or numbers are published.
 
-    They certify a violation at one ε, or prove the claim for a compact range of ε.
+    A budget proves the claim for all ε; the engines certify a violation at one, or prove the claim
+    for a compact range of ε.
     """
+    if run.kept():
+        run.answer, run.engine, run.count = Answer.DP, BY_BUDGET, Count(run.total or 0)
+        return
     setting, question = run.setting, run.question
     engine, epsilons = setting.options.engine, question.interval
     # What rests on enclosures must not be taken for closed forms, whoever computed them.
     run.engine = "enclosures" if engine is Engine.EXACT else engine.value
     run.count = Count()
-    facts, tried = [f"{obstacle.reason} (input {values_text(obstacle.input)})"], list[Fraction]()
+    facts, tried = [reason], list[Fraction]()
     powers = (Fraction(2) ** (sign * k) for k in range(_TRIALS + 1) for sign in (-1, 1))
     ends = (end for end in (epsilons.lower, epsilons.upper) if end is not None)
     with at_most(by_closed_forms.STEPS):
@@ -292,7 +301,7 @@ def _decide_outside(run: _Run, obstacle: Obstacle) -> None:
                 facts.append(f"proved for all ε in [{lower}, {upper}]")
     if tried:
         facts.append(f"no violation found at ε = {', '.join(map(str, tried))}")
-    run.stop(cause_of(obstacle.reason, Cause.OUTSIDE_FRAGMENT), "; ".join(facts))
+    run.stop(cause_of(reason, Cause.OUTSIDE_FRAGMENT), "; ".join(facts))
 
 
 def _is_answer(
