@@ -62,25 +62,19 @@ def eager() -> Iterator[None]:
     sys.setswitchinterval(before)
 
 
-LONG = (
-    *("test_known.py", "test_documents.py", "test_answers.py", "test_programs.py"),
-    *("test_like_python.py", "test_compositions.py", "test_real_inputs.py", "test_agreement.py"),
-    *(
-        "test_accountant.py",
-        "test_sweep.py",
-        "test_execution.py",
-        "test_bounds.py",
-        "test_rounds.py",
-    ),
-    *("test_starting.py", "test_habits.py", "test_published.py", "test_potentials.py"),
-)
-"""Files of tests that take longest, and are begun first: the processors end together."""
+LONG = """
+    known documents published like_python compositions answers programs sweep noise kills start
+    tables real_inputs execution rounds review habits potentials starting agreement bare_systems
+    notebook bounds analysis accountant limits laws
+"""
+"""Files of tests that take longest, the longest first: the processors end together."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the files that take longest; what is dear is asked where everything is."""
     items[:] = [item for item in items if THOROUGH or not item.get_closest_marker("thorough")]
-    items.sort(key=lambda item: item.path.name not in LONG)
+    place = {f"test_{name}": number for number, name in enumerate(LONG.split())}
+    items.sort(key=lambda item: place.get(item.path.stem, len(place)))
 
 
 def pytest_collection_finish() -> None:

@@ -27,7 +27,7 @@ from dipapprox.composition.shifted_noise import NoiseProfile, ShiftedNoise
 from dipapprox.composition.statements import StatementProfile, concentrated_at, worst_of_many
 from dipapprox.limits import limited
 from tests import moved_noise
-from tests.cases import cases, refuses
+from tests.cases import THOROUGH, cases, refuses
 from tests.moved_noise import excess, farthest
 
 NOTHING = ShiftedNoise().profile(128)
@@ -256,8 +256,9 @@ def test_programs_of_several_numbers_of_noise_are_known_in_closed_form(second) -
     composed = dipapprox.compose([run], adjacency="substitution").delta(1)
     whole = ShiftedNoise().beside(noise, 3).divergence(F(1), 60)
     assert composed.grid is None and composed.delta_enclosure.meets(whole)
-    few = dipapprox.compose([run | {"subsample": "1/10"}], adjacency="add/remove").delta("1/2")
-    assert 0 < few.delta_enclosure.upper < composed.delta_enclosure.lower
+    if THOROUGH or not noise.square:  # sampled Gaussian noise is composed on a fine grid
+        few = dipapprox.compose([run | {"subsample": "1/10"}], adjacency="add/remove").delta("1/2")
+        assert 0 < few.delta_enclosure.upper < composed.delta_enclosure.lower
 
 
 def test_noise_that_covers_other_noise_has_the_greater_profile() -> None:

@@ -124,13 +124,15 @@ def of_two(first: Any, second: Any, eps_prv: float) -> float:
     return float(np.maximum(0, f - exp(eps_prv) * g).sum() * (z[1] - z[0]) ** 2)
 
 
-@cases(
-    "families, eps_prv",
+SEVERAL = [
     (("Lap", "Gauss"), Fraction(0)),
     (("Gauss", "Gauss"), Fraction(1, 2)),
     (("Logistic", "Lap"), Fraction(3, 2)),
     (("Gumbel", "Logistic"), Fraction(3, 2)),
-)
+]
+
+
+@cases("families, eps_prv", *part(SEVERAL, 2))
 def test_several_numbers(families, eps_prv) -> None:
     noise = {"Lap": "laplace", "Gauss": "norm", "Logistic": "logistic", "Gumbel": "gumbel_r"}
     draws = "\n".join(f"y[{k}] <- {name}(q, 1)" for k, name in enumerate(families, 1))
@@ -170,7 +172,7 @@ SUMS = [
 ]
 
 
-@pytest.mark.parametrize(("first", "own", "second", "its", "sign", "above"), SUMS)
+@cases("first, own, second, its, sign, above", *part(SUMS, 2))
 def test_sums_of_samples(
     first: str, own: str, second: str, its: str, sign: int, above: int
 ) -> None:

@@ -33,7 +33,6 @@ from tests.event_strategies import REAL_FAMILIES, gauss, less, of_family
 from tests.numerics.one_by_one import alone, enclosed
 
 ENGINE = Nested(Strategy.LEAST_NESTING)
-BITS = 40
 both = pytest.mark.parametrize("family", REAL_FAMILIES)
 
 

@@ -36,8 +36,6 @@ from tests.cli.conftest import COIN, SVT
 from tests.moved_noise import gaussian, laplace
 
 F = Fraction
-SAMPLED = {"mechanism": "gaussian", "sigma": 1, "subsample": "0.01", "times": 200}
-RESPONSE = {"mechanism": "randomised_response", "probability": "3/4", "times": 7}
 
 
 def test_gaussian_releases_are_one() -> None:

@@ -217,12 +217,6 @@ def test_a_limit_leaves_what_is_known(monkeypatch) -> None:
 
 # --- Calibration against closed forms and against verification at both ends -----------------------
 
-LAPLACE = dipapprox.parse(
-    "input q in {0, 1}\noutput out in {0, 1}\nadjacent all\nout <- 0\n"
-    "x <- Lap(q, 2 / eps)\nif x >= 1 then out <- 1 end\n"
-)
-"""Exactly eps/2-private: Pr[out = 1] is 1/2 and e^(-eps/2)/2."""
-
 
 def test_ends_that_do_not_exist() -> None:
     # Supports differ for every eps: nothing is certified.

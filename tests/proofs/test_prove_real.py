@@ -4,7 +4,6 @@ import json
 from fractions import Fraction
 from itertools import pairwise, product
 from math import exp
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -46,8 +45,6 @@ from tests.grammars import texts
 from tests.kernel.test_potentials import file_of
 
 from .confirmation import confirm
-
-PROGRAMS = Path(__file__).parent.parent.parent / "programs"
 
 
 def prove_text(text: str, **parameters: int) -> RealProof:
