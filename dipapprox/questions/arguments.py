@@ -44,6 +44,7 @@ def _such(holds: Callable[[Fraction], bool], said: str) -> Reader[Fraction]:
 positive = _such(lambda value: value > 0, "> 0")
 nonnegative = _such(lambda value: value >= 0, ">= 0")
 probability = _such(lambda value: 0 <= value <= 1, "in [0, 1]")
+rate = _such(lambda value: 0 < value <= 1, "in (0, 1]")
 share = _such(lambda value: 0 < value < 1, "in (0, 1)")
 
 

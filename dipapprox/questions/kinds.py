@@ -19,7 +19,7 @@ from dipapprox.language.core import Input, Program
 from dipapprox.language.domains import AllReals, check_input, parse_input
 from dipapprox.pairs.selections import OrderedPairs, PairSelection
 from dipapprox.privacy.scope import select
-from dipapprox.questions.arguments import Reader, nonnegative, number, positive, probability
+from dipapprox.questions.arguments import Reader, Value, nonnegative, number, positive, probability
 
 # --- formulas -------------------------------------------------------------------------------------
 
@@ -131,6 +131,16 @@ def items(given: object) -> tuple[Any, ...] | None:
     if isinstance(given, Iterable) and not isinstance(given, str | bytes | bytearray | Mapping):
         return tuple(given)
     return None
+
+
+def each_of(read: Reader[Value]) -> Reader[tuple[Value, ...]]:
+    """Return a reader of one thing or several: "1,3/2", 1, (1, "3/2")."""
+
+    def read_all(given: object, name: str) -> tuple[Value, ...]:
+        several = given.split(",") if isinstance(given, str) else items(given)
+        return tuple(read(part, name) for part in ((given,) if several is None else several))
+
+    return read_all
 
 
 # --- inputs --------------------------------------------------------------------------------------

@@ -53,14 +53,6 @@ from dipapprox.replays import files
 Table = Mapping[str, object]  # a run: its keys and their values
 
 
-def read_rate(given: object, name: str) -> Fraction:
-    """Read a rate of sampling, in (0, 1]."""
-    value = arguments.positive(given, name)
-    if value > 1:
-        raise UserError(f"{name} must be in (0, 1], got {value}")
-    return value
-
-
 read_times = arguments.whole(1, MOST_RUNS)  # reads how often something is run
 
 read_adjacency = kinds.word(mechanisms.Adjacency)  # reads which data sets are adjacent
@@ -222,7 +214,7 @@ def _run(table: Table, where: str, folder: Path) -> PipelineRun:
         )
     number = read_times(table.get("times", 1), f"{where}: times")
     sampled = table.get("subsample")
-    share = None if sampled is None else read_rate(sampled, f"{where}: subsample")
+    share = None if sampled is None else arguments.rate(sampled, f"{where}: subsample")
     if "program" in table:
         program, text = _program(table, where, folder)
         if "eps" not in table:
@@ -282,20 +274,6 @@ _optional = partial(argument, default=None)
 _asked = partial(_optional, group="question (--delta and --eps-prv together are a claim)")
 
 
-def _each(
-    read: arguments.Reader[Fraction] | arguments.Reader[int],
-) -> arguments.Reader[tuple[object, ...]]:
-    """Return a reader of one value for all programs, or of one for each: "100", "100,10"."""
-
-    def read_all(given: object, name: str) -> tuple[object, ...]:
-        parts: Iterable[object] = given.split(",") if isinstance(given, str) else (given,)
-        if not isinstance(given, str) and isinstance(given, Iterable):
-            parts = given
-        return tuple(read(part, name) for part in parts)
-
-    return read_all
-
-
 class Compose(Record, Question, kw_only=True):
     """The least eps_prv for a delta, the least delta for an eps_prv, a curve, or a claim."""
 
@@ -303,15 +281,15 @@ class Compose(Record, Question, kw_only=True):
     computing: ClassVar[tuple[str, ...]] = (*WHOLE, PROVED)
 
     eps: tuple[Fraction, ...] | None = _optional(
-        _each(arguments.positive), "E", "the programs' ε: one for all, or one each: 1/2,1"
+        kinds.each_of(arguments.positive), "E", "the programs' ε: one for all, or one each: 1/2,1"
     )
     times: tuple[int, ...] | None = _optional(
-        _each(read_times),
+        kinds.each_of(read_times),
         "N",
         "how often the programs are run: one number, or one each: 100,10 (default: 1)",
     )
     subsample: tuple[Fraction, ...] | None = _optional(
-        _each(read_rate),
+        kinds.each_of(arguments.rate),
         "RATE",
         "each run is on a Poisson sample: every record takes part with this probability",
     )

@@ -104,17 +104,10 @@ def range_of(given: object, name: str) -> Range:
     return first, last, int(points)
 
 
-def _orders(given: object, name: str) -> tuple[Order, ...]:
-    """Read Rényi orders: "1,3/2,inf" or (1, 2, "inf")."""
-    several = given.split(",") if isinstance(given, str) else kinds.items(given)
-    parts = (given,) if several is None else several
-    found: list[Order] = []
-    for part in parts:
-        if isinstance(part, str) and part.strip() == "inf":
-            found.append("inf")
-        else:
-            found.append(arguments.number(part, f"{name}: an order"))
-    return tuple(found)
+def _order(given: object, name: str) -> Order:
+    if isinstance(given, str) and given.strip() == "inf":
+        return "inf"
+    return arguments.number(given, f"{name}: an order")
 
 
 class Profile(Record, Question, kw_only=True):
@@ -137,7 +130,7 @@ class Profile(Record, Question, kw_only=True):
         swept=False,
     )
     renyi: tuple[Order, ...] | None = _one_of(
-        _orders,
+        kinds.each_of(_order),
         "ORDERS",
         "Rényi divergences: orders >= 1 and inf, as in 1,3/2,2,8,inf; also bounds zCDP's ρ",
         swept=False,

@@ -589,5 +589,8 @@ def test_a_violation_of_more_is_refuted(tmp_path, capsys) -> None:
 
 
 def test_decisions_are_refused_with_what_to_ask_instead(capsys) -> None:
-    assert main(["decide", str(PROGRAMS / "gaussian_mechanism.dpg")]) == 2
+    program = str(PROGRAMS / "gaussian_mechanism.dpg")
+    assert main(["decide", program]) == 1
+    assert "Not_DP" in capsys.readouterr().out
+    assert main(["decide", program, "--violations"]) == 2
     assert "ask verify, also about an interval of eps" in capsys.readouterr().err
