@@ -39,6 +39,7 @@ mutants: $(VENV)/.tested
 # Proofs with something changed, tens of thousands: about an hour.
 forgeries: $(VENV)/.tested
 	$(BIN)/python -m tests.kernel.forgeries 50000
+	$(BIN)/python -m tests.kernel.false_compositions 500
 
 # Engines side by side, growth with N, memory: into results/benchmarks/, some minutes.
 bench: $(VENV)/.tested

@@ -1,13 +1,16 @@
 """Proofs with something changed: what the kernel confirms is true, or it refuses."""
 
+import random
 from itertools import islice
 
 import pytest
 
 from dipapprox.kernel.replay import replay
+from kernel import false_compositions
+from kernel.false_compositions import PIPELINES, false_claims, forged
 from kernel.forgeries import judged, outcome, proofs, repeated, several, spread
 from kernel.small import SMALL
-from tests.cases import THOROUGH
+from tests.cases import THOROUGH, part
 
 HONEST = proofs()
 
@@ -28,3 +31,13 @@ def test_changes_are_noticed_or_make_no_difference() -> None:
     assert counts["refused"] > 20
     assert counts["true"] > 1
     assert judged(islice(several(HONEST, 29), 120 if THOROUGH else 60))["refused"] > 20
+
+
+@pytest.mark.parametrize("name", part(list(PIPELINES), 3))
+def test_no_forged_composition_proves_what_is_false(name) -> None:
+    source = random.Random(name)
+    claims = [*false_claims(name)]
+    assert claims
+    for claimed in claims:
+        tried = [claimed[3], *(forged(claimed[3], source) for _ in range(40))]
+        assert {false_compositions.outcome(claimed, steps) for steps in tried} == {"refused"}
