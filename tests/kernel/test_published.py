@@ -165,10 +165,10 @@ def of_sum(first: Any, second: Any, above: float) -> float:
 
 SUMS = [
     ("Gauss", "norm", "Gauss", "norm", -1, -50),
-    ("Lap", "laplace", "Lap", "laplace", -1, -50),
-    ("LapPlus", "expon", "Lap", "laplace", -1, 1),
-    ("Logistic", "logistic", "LapMinus", "expon", 1, 1),
     ("Gumbel", "gumbel_r", "Gauss", "norm", -1, 0),
+    ("LapPlus", "expon", "Lap", "laplace", -1, 1),
+    ("Lap", "laplace", "Lap", "laplace", -1, -50),
+    ("Logistic", "logistic", "LapMinus", "expon", 1, 1),
 ]
 
 
