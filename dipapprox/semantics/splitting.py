@@ -52,12 +52,13 @@ and v[k]: N - 1 comparisons that tell ties apart (`ties_apart`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from fractions import Fraction
 from itertools import groupby
 from math import ceil, floor
 from typing import assert_never
 
+from dipapprox.data_classes import replace
 from dipapprox.language import core
 from dipapprox.language.cells import read
 from dipapprox.language.core import Relation
@@ -127,7 +128,7 @@ def split(run: Execution, state: State, condition: core.Condition, refused: list
     match condition:
         case core.Comparison():
             try:
-                return _compared(run, state, condition)
+                return _compared(run, state, condition, refused)
             except NeedsValue as need:
                 return _split_each(run, split_on_input(run, state, need.cell), condition, refused)
             except PathFault as fault:
@@ -159,8 +160,10 @@ def _split_each(
     return held, failed
 
 
-def _compared(run: Execution, state: State, comparison: core.Comparison) -> Split:
-    """Split on one comparison; if it raises, the state is as it was."""
+def _compared(
+    run: Execution, state: State, comparison: core.Comparison, refused: list[Refused]
+) -> Split:
+    """Split on one comparison, see `split`; if it raises, the state is as it was."""
     left = evaluate(run, comparison.left, state)
     right = evaluate(run, comparison.right, state)
     relation = comparison.relation
@@ -175,9 +178,9 @@ def _compared(run: Execution, state: State, comparison: core.Comparison) -> Spli
         if neither and relation in _SAMPLES_APART:
             less, strict = _SAMPLES_APART[relation]
             small, large = (first, second) if less else (second, first)
-            guard = SampleComparison(small, large, strict)
-            run.lines.note(guard, comparison.span)
-            return split_on_guard(state, guard, run.points)
+            pair = SampleComparison(small, large, strict)
+            run.lines.note(pair, comparison.span)
+            return split_on_guard(state, pair, run.points)
     form = left - right
     samples = form.samples()
     if run.readings and not samples:
@@ -189,38 +192,25 @@ def _compared(run: Execution, state: State, comparison: core.Comparison) -> Spli
     integers = sum(sample in run.integers for sample in samples)
     if 0 < integers < len(samples):
         raise PathFault("type error", "integer and real samples are compared", comparison.span)
-    if integers:
-        form = with_integer_inputs(coprime(form), state.knowledge)
-
-    def at_most(part: State, form: LinearForm, strict: bool = False) -> Split:
-        """Split on form <= 0, or < 0 if `strict`."""
-        if not samples:
-            return _split_on_inputs(run, part, form, strict)
-        guard = integer_guard(form, strict) if integers else Guard(form.normalised(), strict)
-        run.lines.note(guard, comparison.span)
-        return split_on_guard(part, guard, run.points)
-
     if relation in (Relation.EQUAL, Relation.NOT_EQUAL):
         equal, unequal = list[State](), [state]  # a null set, where samples are continuous
         if integers or not samples:
-            equal, unequal = _split_on_equality(state, form, at_most)
+            sides = (Relation.LESS_EQUAL, Relation.GREATER_EQUAL)
+            most, least = (replace(comparison, relation=side) for side in sides)
+            rest, above = split(run, state, most, refused)
+            equal, below = _split_each(run, rest, least, refused)
+            unequal = below + above
         return (equal, unequal) if relation is Relation.EQUAL else (unequal, equal)
+    if integers:
+        form = with_integer_inputs(coprime(form), state.knowledge)
     if relation in (Relation.GREATER, Relation.GREATER_EQUAL):
         form = -form
-    return at_most(state, form, relation in (Relation.LESS, Relation.GREATER))
-
-
-def _split_on_equality(
-    state: State, form: LinearForm, at_most: Callable[[State, LinearForm], Split]
-) -> Split:
-    """Split on form = 0, which is form <= 0 and form >= 0; `at_most` splits on the first."""
-    not_above, above = at_most(state, form)
-    equal, below = list[State](), list[State]()
-    for part in not_above:
-        more_equal, more_below = at_most(part, -form)
-        equal += more_equal
-        below += more_below
-    return equal, below + above
+    strict = relation in (Relation.LESS, Relation.GREATER)
+    if not samples:
+        return _split_on_inputs(run, state, form, strict)
+    guard = integer_guard(form, strict) if integers else Guard(form.normalised(), strict)
+    run.lines.note(guard, comparison.span)
+    return split_on_guard(state, guard, run.points)
 
 
 def split_on_input(run: Execution, state: State, cell: str) -> list[State]:
