@@ -267,8 +267,12 @@ def test_pictures_without_matplotlib(files, monkeypatch, capsys) -> None:
 
 
 def test_limits(files, capsys) -> None:
-    assert run(*PROFILE, "--delta", "0", "--timeout", "1e-9") == (3, "")
+    # A curve that was not begun is no answer; of one number all is known that is known of any.
+    assert run(*PROFILE, "--curve", "0:1:3", "--timeout", "1e-9") == (3, "")
     assert "time limit" in capsys.readouterr().err
+    status, late = run_json(*PROFILE, "--delta", "0", "--timeout", "1e-9")
+    assert status == 3 and late["reason"].startswith("time limit")
+    assert late["eps_prv_enclosure"] == ["0", "inf"]
     # Eight bits do not give the width asked for: an answer, with its reason.
     status, fields = run_json(
         *PROFILE, "--delta", "0.01", "--width", "1e-40", "--precision", "8", "--max-precision", "8"
