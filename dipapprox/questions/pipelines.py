@@ -53,6 +53,12 @@ from dipapprox.replays import files
 Table = Mapping[str, object]  # a run: its keys and their values
 
 
+def _rate(given: object, name: str) -> Fraction | None:
+    """Read a rate of sampling; None for 1: a sample of all records is no sample."""
+    rate = arguments.rate(given, name)
+    return rate if rate < 1 else None
+
+
 read_times = arguments.whole(1, MOST_RUNS)  # reads how often something is run
 
 read_adjacency = kinds.word(mechanisms.Adjacency)  # reads which data sets are adjacent
@@ -214,7 +220,7 @@ def _run(table: Table, where: str, folder: Path) -> PipelineRun:
         )
     number = read_times(table.get("times", 1), f"{where}: times")
     sampled = table.get("subsample")
-    share = None if sampled is None else arguments.rate(sampled, f"{where}: subsample")
+    share = None if sampled is None else _rate(sampled, f"{where}: subsample")
     if "program" in table:
         program, text = _program(table, where, folder)
         if "eps" not in table:
@@ -288,8 +294,8 @@ class Compose(Record, Question, kw_only=True):
         "N",
         "how often the programs are run: one number, or one each: 100,10 (default: 1)",
     )
-    subsample: tuple[Fraction, ...] | None = _optional(
-        kinds.each_of(arguments.rate),
+    subsample: tuple[Fraction | None, ...] | None = _optional(
+        kinds.each_of(_rate),
         "RATE",
         "each run is on a Poisson sample: every record takes part with this probability",
     )

@@ -256,6 +256,8 @@ def test_programs_of_several_numbers_of_noise_are_known_in_closed_form(second) -
     composed = dipapprox.compose([run], adjacency="substitution").delta(1)
     whole = ShiftedNoise().beside(noise, 3).divergence(F(1), 60)
     assert composed.grid is None and composed.delta_enclosure.meets(whole)
+    every = dipapprox.compose([run | {"subsample": 1}], adjacency="substitution")
+    assert every.delta(1).delta_enclosure == composed.delta_enclosure
     if THOROUGH or not noise.square:  # sampled Gaussian noise is composed on a fine grid
         few = dipapprox.compose([run | {"subsample": "1/10"}], adjacency="add/remove").delta("1/2")
         assert 0 < few.delta_enclosure.upper < composed.delta_enclosure.lower
