@@ -262,7 +262,7 @@ def _worst(
         levels: Of halves (`Stage`): looked at where what bounds a part is more than what is known.
     """
     reach = max(abs(place) for each in (kernels, *levels) for own, _ in each for place, _ in own)
-    wide = _padded(upper, reach, 1.0, upper[-1])
+    wide = np.concatenate((np.ones(reach), upper, np.full(reach, upper[-1])))
     most, best = np.full_like(upper, _LEAST), np.zeros(len(upper), int)
     values, work = np.empty_like(upper), np.empty_like(upper)
 
@@ -354,10 +354,6 @@ def _add_output(
     better = p * (after[0] - here[0]) > q * (middle * (after[1] - here[1]))
     a += p * np.where(better, after[0], here[0])
     b += q * np.where(better, after[1], here[1])
-
-
-def _padded(values: Doubles, reach: int, before: float, after: float) -> Doubles:
-    return np.concatenate((np.full(reach, before), values, np.full(reach, after)))
 
 
 def _range(stages: Sequence[Stage]) -> float:

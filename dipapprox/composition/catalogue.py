@@ -385,10 +385,8 @@ def rational_pairs(mechanism: Mechanism) -> list[tuple[Fraction, Fraction]] | No
         case Atoms(masses, attained=True) if all(not p.width and not q.width for p, q in masses):
             return [(p.lower, q.lower) for p, q in masses if p.lower or q.lower]
         case Subsampled(inner, rate):
-            pairs_or_none = rational_pairs(inner)
-            if pairs_or_none is None:
-                return None
-            return [(rate * p + (1 - rate) * q, q) for p, q in pairs_or_none]
+            own = rational_pairs(inner)
+            return own and [(rate * p + (1 - rate) * q, q) for p, q in own]
         case _:
             return None
 
