@@ -54,6 +54,10 @@ def evaluate(
     held = 0
     with precision(accuracy.precision):
         spaces = _spaces(graph, parts, eps, accuracy)
+        for number in [each for each in parts if graph.nodes[each].kind == "total"]:
+            (part,) = parts[number]
+            if uses[part] == 1 and graph.nodes[part].kind == "product":
+                parts[number] = parts.pop(part)  # nobody else needs the product
         for number in sorted(parts):
             own = parts[number]
             # The grid of a function, or those of what a number is the integral of.

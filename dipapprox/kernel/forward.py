@@ -34,8 +34,8 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import groupby, islice
-from operator import attrgetter
-from typing import Any, NamedTuple, cast
+from operator import attrgetter, itemgetter
+from typing import Any, NamedTuple
 
 from dipapprox.kernel.errors import BadProof, NotProved, Refused, spend
 from dipapprox.kernel.exponentials import Ratio
@@ -90,6 +90,9 @@ class Run(Walk[State]):
         self.machine, self.graph = machine, graph
         self._signs: Signs = signs
         self._domains = {name: frozenset(domain) for name, domain in machine.outputs}
+        own = [*self._domains]
+        # Of one name it is no tuple; what they hold is of their domains.
+        self._outputs: Any = itemgetter(*own) if own[1:] else lambda s: tuple([s[n] for n in own])
         self._places = {name: place for place, (name, _) in enumerate(machine.inputs)}
         self._all = tuple([("cell", name) for name in self._places])
         self._read: dict[int, list[Tree]] = {}
@@ -161,7 +164,7 @@ class Run(Walk[State]):
 
     def _end(self, state: State) -> None:
         try:
-            output = tuple(map(state.store.__getitem__, self._domains))
+            finite = self._outputs(state.store)
         except KeyError as name:
             raise NotProved(f"output {name} ends without a value") from None
         reals = [state.store.get(name) for name in self.machine.reals]
@@ -170,8 +173,6 @@ class Run(Walk[State]):
             raise NotProved("a real output ends without a number")
         used = [atom for x in numbers if isinstance(x, Form) for atom, _ in x.terms]
         measure = self._without(state.measure, frozenset(used))
-        # Output cells hold values of their domains.
-        finite = cast("tuple[Value, ...]", output)
         self._ended.append(Ended(finite, numbers, measure, state.inputs))
 
     def _assign(self, state: State, name: str, value: Stored) -> None:

@@ -202,13 +202,9 @@ class Space(ABC):
         """Return what is known of a product on a cell; as here and below, where cells are balls."""
         return one * other
 
-    def partial(self, place: int, cell: Any, from_left: bool) -> Any:
-        """Return the integral of f from an end of a cell on; on the integers f(t) counts."""
-        return cell
-
-    def wholes(self, cells: Sequence[Any]) -> list[arb]:
-        """Enclose the integrals of f over all cells; they are >= 0."""
-        return [cell.nonnegative_part() for cell in cells]
+    def partial(self, place: int, cell: Any, from_left: bool) -> tuple[Any, arb]:
+        """Return the integral of f from an end of a cell on, and over it; on the integers f(t)."""
+        return cell, cell.nonnegative_part()
 
     def gathered(self, cells: Sequence[Any]) -> arb:
         """Enclose the integral of f over all cells."""
@@ -250,16 +246,20 @@ class Space(ABC):
         if not near.whole.is_finite():
             raise NotProved("an integral is not bounded")
         reached = near.whole.nonnegative_part()
-        cells, wholes = list(f.cells), self.wholes(f.cells)
+        cells = list(f.cells)
         for place in range(len(cells)) if from_left else reversed(range(len(cells))):
-            cells[place] = self.partial(place, cells[place], from_left) + reached
-            reached += wholes[place]
+            part, whole = self.partial(place, cells[place], from_left)
+            cells[place] = part + reached
+            reached += whole
         first = Tail(near.whole, ZERO if near.whole.is_zero() else arb.pos_inf())
         last = Tail(reached + far.whole, arb.pos_inf())
         return Sampled(cells, *((first, last) if from_left else (last, first)))
 
-    def total(self, f: Sampled) -> arb:
-        """Enclose the integral of f over everything."""
+    def total(self, f: Sampled, g: Sampled | None = None) -> arb:
+        """Enclose the integral of f over everything, or of f * g."""
+        if g is not None:
+            tails = _product(f.left, g.left), _product(f.right, g.right)
+            f = Sampled([*map(mul, f.cells, g.cells)], *tails)
         found = self.gathered(f.cells) + f.left.whole + f.right.whole
         if not found.is_finite():
             raise NotProved("an integral is not bounded")
@@ -274,11 +274,10 @@ class Space(ABC):
         """
         (cells, most, ways), left, right = self.summed(f, law), f.left, f.right
         highest = self.total(f) * most
-        lefts, rights = (
-            left.whole + right.whole * ways[-1][1],
-            right.whole + left.whole * ways[0][3],
-        )
-        for place, (whole, own) in enumerate(zip(self.wholes(f.cells), ways, strict=True)):
+        lefts = left.whole + right.whole * ways[-1][1]
+        rights = right.whole + left.whole * ways[0][3]
+        for place, own in enumerate(ways):
+            _, whole = self.partial(place, f.cells[place], True)
             lefts, rights = lefts + whole * own[1], rights + whole * own[3]
             cells[place] += between(ZERO, left.whole * own[0] + right.whole * own[2])
         return Sampled(cells, Tail(highest, lefts).part(), Tail(highest, rights).part())

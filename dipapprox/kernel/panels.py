@@ -156,16 +156,12 @@ class Panels(Space):
     def times(self, one: arb_poly, other: arb_poly) -> arb_poly:
         return shortened(one * other, self._terms)
 
-    def partial(self, place: int, cell: arb_poly, from_left: bool) -> arb_poly:
+    def partial(self, place: int, cell: arb_poly, from_left: bool) -> tuple[arb_poly, arb]:
         # From -1 to t, or from t to 1 (3).
         found = (cell * self.halves[place]).integral()
-        found = found - found(_LEFT) if from_left else found(_RIGHT) - found
-        return shortened(found, self._terms)
-
-    def wholes(self, cells: Sequence[arb_poly]) -> list[arb]:
-        return [
-            (whole(each) * h).nonnegative_part() for each, h in zip(cells, self.halves, strict=True)
-        ]
+        left, right = found(_LEFT), found(_RIGHT)
+        found = found - left if from_left else right - found
+        return shortened(found, self._terms), (right - left).nonnegative_part()
 
     def gathered(self, cells: Sequence[arb_poly]) -> arb:
         return whole(sum(map(mul, cells, self.halves), self.nothing))
@@ -249,9 +245,9 @@ class Panels(Space):
                     jet(arb_series.exp, ZERO, sign * side * rate, n) for sign in (1, -1)
                 )
                 own, down = self.times(f.cells[place], rises), (-rate).exp()
-                reached = self.partial(place, own, side > 0) + before * down
-                cells[place] += self.times(reached, falls) * (unit / len(sides))
-                before = (before * down + whole(own) * self.halves[place]) * down
+                part, more = self.partial(place, own, side > 0)
+                cells[place] += self.times(part + before * down, falls) * (unit / len(sides))
+                before = (before * down + more) * down
         return cells
 
     def _ways(self, law: Law) -> list[Way]:

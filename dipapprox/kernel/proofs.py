@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from importlib import import_module
-from math import prod
+from math import floor, prod
 from typing import Any, NamedTuple
 
 from dipapprox.kernel.balls import lower_at, precision, to_ball, upper_at
@@ -175,7 +175,7 @@ def every_pair(proof: Proof, step: Step, found: Distributions | ExactDistributio
         hold, eps = named("closed.Sums")(found, said).hold, found.epsilons.value
     else:
         eps_prv, delta = claimed(step)
-        largest, most = largest_of(found, eps_prv), delta * (1 << found.places)
+        largest, most = largest_of(found, eps_prv), floor(delta * (1 << found.places))
         hold, eps = lambda u, v: largest(u, v) <= most, found.eps
     count = 0
     for pair in pairs_of(proof):
