@@ -16,7 +16,7 @@ from dipapprox.kernel.judgements import Distributions, Private
 from dipapprox.kernel.losses import Losses
 from dipapprox.kernel.machine import DEEPEST, read_cell, read_input, read_machine
 from dipapprox.kernel.nodes import Graph
-from dipapprox.kernel.proofs import Proof, growth_bound, largest_of, violation
+from dipapprox.kernel.proofs import Proof, every_pair, growth_bound, largest_of, violation
 from dipapprox.kernel.reading import as_number
 from dipapprox.kernel.replay import read_claim, replay
 from dipapprox.kernel.rounds import read_rounds
@@ -256,6 +256,13 @@ BOUNDS = Distributions(
 def test_where_no_difference_is_positive_the_largest_is_that_of_one_output() -> None:
     growth = int(growth_bound(Fraction(10), 4, above=False) * 16)
     assert largest_of(BOUNDS, Fraction(10))((0,), (1,)) == 9 - growth * 2 // 16
+
+
+def test_a_delta_between_two_units_bounds_what_the_smaller_one_does() -> None:
+    about = Proof(read_machine(EMPTY), (((0,), (1,)),))
+    assert every_pair(about, {"eps_prv": 0, "delta": "7/16"}, BOUNDS).delta == Fraction(7, 16)
+    step = {"eps_prv": 0, "delta": "13/32"}
+    refuses(Refuted, "not known to bound", every_pair, about, step, BOUNDS)
 
 
 def test_what_is_read_and_what_is_refused() -> None:

@@ -13,7 +13,7 @@ from scipy import stats
 
 from dipapprox.kernel import panels
 from dipapprox.kernel.balls import precision, to_ball
-from dipapprox.kernel.grid import Accuracy, Lattice, Leaves, Sampled, Space
+from dipapprox.kernel.grid import Accuracy, Lattice, Leaves, Sampled, Space, Tail
 from dipapprox.kernel.laws import Law
 from dipapprox.kernel.panels import Panels
 from kernel.graphs import ONE, law
@@ -109,3 +109,18 @@ def test_what_a_sample_almost_never_adds_is_no_less_than_nothing() -> None:
             z = to_ball((end - made.ends[0]) / HALF)
             least = made.total(f) * panels.value("Gauss", z, 1) * 2
             assert cell(arb(1)).upper() >= least.lower() > 0
+
+
+def test_a_product_that_is_integrated_at_once_has_its_own_tails() -> None:
+    with precision(64):
+        made = Lattice(Leaves({law("DLap")}, set(), set()), ONE, ROUGH)
+        f, g = (
+            Sampled([arb(cell)] * made.size, *(Tail(arb(v), arb(w)) for v, w in tails))
+            for cell, tails in ((1, ((1, 2), (3, 5))), (2, ((7, 11), (13, 17))))
+        )
+        found, both = made.total(f, g), made.total(made.product(f, g))
+        # The smaller one of largest value times integral, to the left and to the right.
+        most = 2 * made.size + min(2 * 7, 11 * 1) + min(5 * 13, 17 * 3)
+        assert found.overlaps(both)
+        for end, exact in ((found.lower(), 2 * made.size), (found.upper(), most)):
+            assert abs(end - exact) < arb(2) ** -20
