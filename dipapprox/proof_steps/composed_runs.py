@@ -404,7 +404,8 @@ class ComposedNumbers:
             value, pair = max(
                 (min(map(values.__getitem__, both)), pair) for pair, both in found.items()
             )
-            largest[loss] = Fraction(value, unit), pair
+            # Alone, as a step is replayed, it is bounded on other panels, by 2^-bits more or less.
+            largest[loss] = Fraction(value + (unit >> self._bits if value else 0), unit), pair
         return largest
 
 

@@ -223,3 +223,14 @@ def test_numbers_that_a_hidden_coin_moves_together_are_no_one_product() -> None:
     """Both inputs have the same law, however its terms are paired."""
     for pair in ((0, 1), (1, 0)):
         refuses(NotProved, "not larger", told, HIDDEN, 1, below(*pair), False, 1e-6)
+
+
+def test_bounds_of_a_hidden_coin_hold_where_they_are_replayed_alone() -> None:
+    """A bound may be a hair larger on panels of its own: nothing was proved from above."""
+    text = PLAIN.replace("y <-", "c <- choose {0 : 1/4, 1 : 3/4}\ny <-").replace(
+        "Lap(q", "Lap(q + c"
+    )
+    runs = [{"program": parse(text), "eps": 1, "times": 2}]
+    answer = dipapprox.compose(runs, options=Options(proved=True)).delta(Fraction(1, 2))
+    assert len(answer.proofs) == 2
+    assert answer.delta_enclosure.upper < Fraction(1, 3)
