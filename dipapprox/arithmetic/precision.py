@@ -16,13 +16,13 @@ Out of an exact x, too: e^x, the factor of a privacy budget.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from threading import Condition, active_count, local
 from time import monotonic
 
-from flint import arb, ctx, fmpq
+from flint import arb, arb_series, ctx, fmpq
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
 from dipapprox.errors import BrokenInvariant
@@ -199,3 +199,17 @@ def exponential(x: Fraction, bits: int) -> Enclosure:
     whole_bits = (abs(x.numerator) // x.denominator).bit_length()
     with precision(bits + whole_bits + _GUARD_BITS):
         return enclosure_of(to_ball(x).exp()).positive()
+
+
+def taylor(
+    function: Callable[[arb_series], arb_series], center: arb, half: arb, terms: int
+) -> list[arb]:
+    """Return the first coefficients of t -> f(center + half t), f made of power series."""
+    before, ctx.cap = ctx.cap, max(ctx.cap, terms)  # no series is longer than that
+    try:
+        found = function(arb_series([center, half], terms))
+    finally:
+        ctx.cap = before
+    if found.prec < terms:
+        raise BrokenInvariant("a power series that is too short")
+    return [found[k] for k in range(terms)]

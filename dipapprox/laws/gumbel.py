@@ -143,13 +143,9 @@ class Gumbel(RealFamily):
         return (at * boxes.growth(-at * cosine)).upper()
 
     def series(self, center: Fraction, half: Fraction, degree: int) -> tuple[list[arb], arb]:
-        """v' = -v and F' = v F give coefficients of v, F and f; Cauchy's estimate the rest."""
+        """Of a power series; Cauchy's estimate the rest."""
         c, h = (precision.to_ball(self._turn * each) for each in (center, half))
-        falling, rising, found = [(-c).exp()], [GUMBEL.cdf(c, 0)], list[flint.arb]()
-        for k in range(degree + 1):
-            found.append(sum((falling[i] * rising[k - i] for i in range(k + 1)), flint.arb(0)))
-            rising.append(h * found[k] / (k + 1))
-            falling.append(-h * falling[k] / (k + 1))
+        found = precision.taylor(lambda z: (-z - (-z).exp()).exp(), c, h, degree + 1)
         rests = []
         for radius in (half * Fraction(5, 4), *_RADII):
             if radius >= half * Fraction(5, 4):

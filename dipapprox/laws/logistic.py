@@ -108,14 +108,15 @@ class Logistic(RealFamily):
         return boxes.smallest(*bounds)
 
     def series(self, center: Fraction, half: Fraction, degree: int) -> tuple[list[arb], arb]:
-        """s' = s - s² gives coefficients of s and f, left of 0 where s is small; f is even."""
+        """Of a power series, left of 0 where e^z is small; f is even."""
         c, h = precision.to_ball(-abs(center)), precision.to_ball(half)
-        flip = -h if center > 0 else h
-        rising, found = [self.cdf(c, 0)], []
-        for k in range(degree + 1):
-            square = sum((rising[i] * rising[k - i] for i in range(k + 1)), flint.arb(0))
-            found.append(rising[k] - square)
-            rising.append(flip * found[k] / (k + 1))
+
+        def density(z: flint.arb_series) -> flint.arb_series:
+            root = (z / 2).exp()
+            root = root / (1 + root * root)
+            return root * root
+
+        found = precision.taylor(density, c, -h if center > 0 else h, degree + 1)
         # Cauchy on a circle that keeps away from the poles; e^-z alone wants one of radius degree.
         reach = min(Fraction(degree), max(Fraction(3), abs(center) - 1))
         rho = precision.to_ball(max(reach / half, Fraction(5, 4)))

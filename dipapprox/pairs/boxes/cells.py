@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import LimitReached, UserError
@@ -252,6 +252,18 @@ def _options(cell: Cell, adjacency: Within | Everyone) -> Iterator[_Option]:
 def boxes(pairs: PairSet) -> tuple[tuple[tuple[Fraction, Fraction], ...], ...]:
     """Return the least boxes that hold the real inputs of u, and those of u'."""
     return tuple(tuple([extent(polygon, k) for polygon in pairs.polygons]) for k in (X, Y))
+
+
+def on_faces(root: PairSet, signs: Sequence[int]) -> Iterator[PairSet]:
+    """Yield the parts of a set that hold a maximum of what never falls as real inputs of u move by
+    these signs, those of u' against them; 0: nothing is known."""
+    signed = zip(root.polygons, signs, strict=True)
+    options: Iterable[Sequence[Polygon]]
+    if root.is_bound:
+        options = ([sides(each)[sign > 0] if sign else each] for each, sign in signed)
+    else:
+        options = (faces(each, ((sign, 0), (0, -sign)) if sign else ()) for each, sign in signed)
+    return (replace(root, polygons=polygons) for polygons in product(*options))
 
 
 Vertex = tuple[Point, ...]  # of a set of pairs: a point for every real input

@@ -4,12 +4,10 @@
                                   largest at a vertex (`exact.log_concave`)
                                -> if that is not near a pair, the set is halved
 
-**Lemma (moved together).** Let one state make an output, with independent parts, each between cuts
-that move alike: L(u) = Σ_k l_k(a_k·u), l_k concave. Let s_k = a_k·(u - u'), and a_ki s_k >= 0 for
-all k, on a set of pairs. Then L(u) - L(u') does not rise as u_i and u'_i rise by the same number:
-its derivative is Σ_k a_ki (l_k'(a_k·u) - l_k'(a_k·u')), and l_k' falls. If all a_ki s_k <= 0, it
-does not fall. So it is largest on `faces`, if distances have a budget, too: they stay. There u' is
-one point as a rule, L(u) - L(u') concave, and nothing is to be halved.
+Few vertices are left where an output is more likely the larger an input is, by its guards
+(`movement`), and where inputs of both move together (the lemma there): then a set is largest on
+`faces`, of distances that have a budget only by the latter, which leaves them. Where u' is one
+point, L(u) - L(u') is concave, and nothing is to be halved.
 
 All values are balls of exact pairs; which pairs and cuts are chosen need not be true.
 """
@@ -29,8 +27,19 @@ from dipapprox.data_classes import Record, replace
 from dipapprox.errors import LimitReached
 from dipapprox.exact.log_concave import Logarithms, logarithms
 from dipapprox.limits import at_most, check_limits
+from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.adjacency import FREE
-from dipapprox.pairs.boxes.cells import PairSet, Point, faces, real_places, sides, vertices, width
+from dipapprox.pairs.boxes.cells import (
+    PairSet,
+    Point,
+    faces,
+    on_faces,
+    real_places,
+    sides,
+    vertices,
+    width,
+)
+from dipapprox.pairs.boxes.movement import movements
 from dipapprox.pairs.selections import Pair
 from dipapprox.semantics.state import FinalStates
 
@@ -40,6 +49,7 @@ _STEPS = 10_000  # probabilities and sets
 _HALVINGS = 34  # of the line between two pairs
 _SHORT = 64  # denominators of places on it that are tried, too
 _NEAR = Fraction(1, 2**34)  # of a budget, or of 1
+_ONE_WAY: tuple[set[int], ...] = set(), {-1}, {1}  # signs of which one, or any, is right for all
 
 
 class PureBudget(Record):
@@ -50,12 +60,21 @@ class PureBudget(Record):
     output: int  # that tells the pair apart
 
 
-def pure_search(states: FinalStates, eps: Fraction, roots: Sequence[PairSet]) -> PureSearch | None:
+def pure_search(
+    states: FinalStates, eps: Fraction, roots: Sequence[PairSet], source: OutputProbabilities
+) -> PureSearch | None:
     """Return what bounds the least pure budget of some sets of pairs; None if the theorem does not
     cover the program."""
     cells = states.program.inputs
-    logs = logarithms(states, eps, [cells[place].name for place in real_places(cells)])
-    return None if logs is None else PureSearch(logs, roots)
+    names = [cells[place].name for place in real_places(cells)]
+    logs = logarithms(states, eps, names, source)
+    if logs is None:
+        return None
+    growth = []
+    for output in movements(states, eps, names):
+        own = dict(zip(output.axes, output.growth, strict=True))
+        growth.append([own.get(axis, 0) for axis in range(len(names))])
+    return PureSearch(logs, growth, roots)
 
 
 class _Open(Record, eq=False):
@@ -71,17 +90,24 @@ class _Open(Record, eq=False):
 
 
 class PureSearch:
-    """Bounds of the least pure budget, narrower and narrower."""
+    """Bounds of the least pure budget, narrower and narrower.
 
-    def __init__(self, logs: Logarithms, roots: Sequence[PairSet]) -> None:
+    Args:
+        growth: By output and real input the sign of the derivative, 0 if it is not known.
+    """
+
+    def __init__(
+        self, logs: Logarithms, growth: Sequence[Sequence[int]], roots: Sequence[PairSet]
+    ) -> None:
         self._logs = logs
         self._best, self._pair, self._output = Fraction(0), cast(Pair | None, None), 0
         self._order = count()
         self._open: list[_Open] = []
         self._unseen = (
             (pairs, own)
-            for root, own in product(roots, logs.outputs)
-            for pairs in self._ends(root, own)
+            for root, (own, signs) in product(roots, zip(logs.outputs, growth, strict=True))
+            for part in on_faces(root, signs)
+            for pairs in self._ends(part, own)
         )
         self._is_seen, self._sets, self._ended = False, 0, False
 
@@ -153,29 +179,36 @@ class PureSearch:
     def _ends(self, root: PairSet, states: Sequence[int]) -> Iterator[PairSet]:
         """Yield the parts of a set where an output may need most, by the lemma.
 
-        It is about inputs that differ in real ones alone: others move parts, too, and their ends.
+        It is about inputs that differ in real ones alone: others move numbers, too, and their ends.
         """
         rows = self._logs.rows[states[0]] if len(states) == 1 else None
         if rows is None or root.first != root.second:
             yield root
             return
-        sided = [dict.fromkeys(filter(None, sides(polygon))) for polygon in root.polygons]
+        sided = []
+        for polygon in root.polygons:
+            own = tuple(dict.fromkeys(filter(None, sides(polygon))))
+            sided.append((polygon,) if polygon in own else own)
         for polygons in product(*sided):
             moves = [[x - y for x, y in polygon] for polygon in polygons]
-            shifts = [
-                [sum((most(a * d for d in own) for a, own in zip(row, moves, strict=True)), FREE)
-                 for most in (min, max)]
-                for row in rows
-            ]  # fmt: skip
-            options = []
-            for axis, polygon in enumerate(polygons):
-                signed = [
-                    a * end for row, own in zip(rows, shifts, strict=True) for end in own
-                    for a in row[axis : axis + 1]
-                ]  # fmt: skip
-                ways = [(-1, -1)] if min(signed, default=FREE) >= 0 else []
-                ways = ways or ([(1, 1)] if max(signed) <= 0 else [])
-                options.append(faces(polygon, ways))
+            ways = [set[int]() for _ in polygons]  # 0: unknown
+            for tied in rows:
+                least, most = (
+                    [sum((end(a * d for d in own) for a, own in zip(row, moves, strict=True)), FREE)
+                     for row in tied]
+                    for end in (min, max)
+                )  # fmt: skip
+                for k, row in enumerate(tied):
+                    others = [*range(k), *range(k + 1, len(tied))]
+                    falls = least[k] >= max((most[each] for each in others), default=FREE)
+                    rises = most[k] <= min((least[each] for each in others), default=FREE)
+                    for own, a in zip(ways, row, strict=True):
+                        if a and not (falls and rises):
+                            own.add((rises - falls) * (1 if a > 0 else -1))
+            options = [
+                faces(polygon, [(way, way) for way in own or {-1}] if own in _ONE_WAY else ())
+                for polygon, own in zip(polygons, ways, strict=True)
+            ]
             yield from (replace(root, polygons=own) for own in product(*options))
 
     def _look(self, pairs: PairSet, states: Sequence[int], most: Fraction | None) -> list[_Open]:

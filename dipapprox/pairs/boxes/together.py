@@ -34,7 +34,7 @@ much, and that is not done.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property, partial
 from itertools import product
@@ -51,17 +51,15 @@ from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.boxes.bounds import PairRegion, SetChoice, Taken
 from dipapprox.pairs.boxes.cells import (
     PairSet,
-    Polygon,
     X,
     Y,
     boxes,
     cut,
     extent,
-    faces,
+    on_faces,
     pairs_of,
     real_places,
     rectangle,
-    sides,
 )
 from dipapprox.pairs.boxes.corners import CORNERS, LARGEST_FACTOR, CornerSearch
 from dipapprox.pairs.boxes.dearest import PURE, PureBudget, PureSearch, pure_search
@@ -237,7 +235,9 @@ class RealPairs(Together):
 
     @cached_property
     def _pure(self) -> PureSearch | None:
-        return None if self._moved else pure_search(self._states, self._eps, self._roots)
+        if self._moved:
+            return None
+        return pure_search(self._states, self._eps, self._roots, self._source)
 
     def pure_budget(self, asked: Enclosure | None = None) -> PureBudget | None:
         """Bound what is needed for δ = 0, or tell whether it is more than asked; None if nothing is
@@ -406,25 +406,14 @@ def _divided(
 
 def _shortened(roots: Sequence[PairSet], signs: Sequence[int], moves: bool) -> list[PairSet]:
     """Return where f_S is largest."""
-    sets = [part for root in roots for part in _on_faces(root, signs)]
+    sets = [part for root in roots for part in on_faces(root, signs)]
     if not moves:
         return sets
     every = [polygon for each in sets for polygon in each.polygons]
     if all(len(own) == 2 and len({x - y for x, y in own}) == 1 for own in every):
         # A move leaves these sets, which are diagonal, only where an input is at its lower end.
         return lowest(sets)
-    return [part for root in lowest(roots) for part in _on_faces(root, signs)]
-
-
-def _on_faces(root: PairSet, signs: Sequence[int]) -> Iterator[PairSet]:
-    """Yield the parts of a set where no move that makes f_S larger is possible."""
-    signed = zip(root.polygons, signs, strict=True)
-    options: Iterable[Sequence[Polygon]]
-    if root.is_bound:
-        options = ([sides(each)[sign > 0] if sign else each] for each, sign in signed)
-    else:
-        options = (faces(each, ((sign, 0), (0, -sign)) if sign else ()) for each, sign in signed)
-    return (replace(root, polygons=polygons) for polygons in product(*options))
+    return [part for root in lowest(roots) for part in on_faces(root, signs)]
 
 
 def _sets_of_outputs(outputs: int, exchanges: Sequence[Sequence[int]]) -> Iterator[Taken]:

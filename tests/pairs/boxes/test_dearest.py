@@ -17,6 +17,7 @@ from dipapprox.errors import LimitReached
 from dipapprox.exact.log_concave import Logarithms
 from dipapprox.pairs.boxes.cells import pairs_of
 from dipapprox.pairs.boxes.dearest import pure_search
+from dipapprox.privacy.subjects import open_probabilities
 from dipapprox.semantics.real_inputs import execute_for_declared
 from tests.cases import part
 
@@ -143,7 +144,8 @@ end
             return bound(self, *given)
 
         monkeypatch.setattr(Logarithms, "bound", ended)
-        search = pure_search(states, Fraction(1), pairs_of(states.program))
+        source = open_probabilities(states, Fraction(1), dipapprox.Options())
+        search = pure_search(states, Fraction(1), pairs_of(states.program), source)
         assert search is not None
         with suppress(SystemExit):
             search.bounds()
@@ -156,3 +158,32 @@ end
             assert upper is None or isinstance(end, LimitReached)
             wide += upper is not None and upper > lower + _NEAR
     assert wide
+
+
+TIED = {
+    "race": "if x > y and x > z then out <- 1 end\nif y > x and y > z then out <- 2 end",
+    "sparse vector": "if x >= z then out <- 1 else if y >= z - 1/2 then out <- 2 end end",
+    "ends": "if x >= q[2] then if x <= 2 + q[3] then out <- 1 else out <- 2 end end",
+    "differences": "if x >= y + q[3] then out <- 1 else if z > 1 then out <- 2 end end",
+}
+
+
+@pytest.mark.parametrize("adjacency", part(["linf 1/2", "l0 1", "increasing 1/2"], 1))
+@pytest.mark.parametrize("body", TIED.values(), ids=TIED)
+def test_tied_numbers_need_most_at_ends(body: str, adjacency: str) -> None:
+    """The lemma of what moves together, beside all pairs of a grid that has these ends."""
+    text = "input q[3] in {domain}\noutput out in 0..2\nadjacent {rule}\nout <- 0\n{draws}{body}"
+    means = "q[1]", "q[2]" if "q[2]" not in body else "1", "-q[3]" if "q[3]" in body else "q[3]"
+    draws = zip("xyz", ("Logistic", "Lap", "Gumbel"), means, ("1", "3/2", "1"), strict=True)
+    lines = "".join(f"{x} <- {law}({mean}, {b} / eps)\n" for x, law, mean, b in draws)
+    found, grid = (
+        dipapprox.profile(
+            dipapprox.parse(text.format(domain=own, rule=adjacency, draws=lines, body=body)),
+            eps=1, delta=0,
+        )
+        for own in ("real 0..1", "{0, 1/2, 1}")
+    )  # fmt: skip
+    assert "log-concave states" in found.engine
+    assert found.reason is None
+    assert found.eps_prv_enclosure.is_within(_NEAR)
+    assert found.eps_prv_enclosure.meet(grid.eps_prv_enclosure, "the least ε_prv")
