@@ -50,6 +50,7 @@ from dipapprox.language.core import Input
 from dipapprox.laws.family import RealFamily
 from dipapprox.limits import check_limits
 from dipapprox.linear.form import LinearForm, Symbol
+from dipapprox.numerics.closed_form import mass_between
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.semantics.state import FinalStates
 
@@ -237,7 +238,7 @@ def _rows(states: FinalStates, outline: Outline, names: Sequence[str]) -> Rows |
             factors = [guard.coefficient(k) for k in guard.samples()]
             if len(factors) == 1:
                 moved.append(guard.scaled(-1 / factors[0]))
-            elif len(factors) > 2 or sum(factors) or guard.inputs():
+            elif len(factors) > 2 or factors[0] != -factors[1] or guard.inputs():
                 return None
         found.append([tuple(form.coefficient(name) for name in names) for form in moved])
     return found
@@ -250,22 +251,12 @@ def _log_mass(part: _Part, numbers: Mapping[Symbol, Fraction]) -> arb:
     bits = _BITS
     while bits <= _MOST_BITS:
         with precision(bits):
-            mass = _mass(family, max(low, default=None), min(high, default=None))
+            mass = mass_between(family, max(low, default=None), min(high, default=None))
             found: arb = mass.log()
             if mass > 0 and found.rad() * 2**_RELATIVE < 1:
                 return found
         bits *= 2
     raise LimitReached("probabilities are too small to tell")
-
-
-def _mass(family: RealFamily, low: Fraction | None, high: Fraction | None) -> arb:
-    (a, left), (b, right) = (
-        (arb(0) if z is None else to_ball(z), (1 if z and z > 0 else -1) * family.has_kink)
-        for z in (low, high)
-    )
-    if low is None:
-        return arb(1) if high is None else family.cdf(b, right)
-    return family.survival(a, left) if high is None else family.mass(a, b, left, right)
 
 
 def _finite(ball: arb) -> Enclosure:

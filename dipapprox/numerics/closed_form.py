@@ -1,6 +1,7 @@
 """Single guards in closed form, and what they alone say about an event.
 
-The method `closed form`: one comparison of Gaussians, or of one or two exponential samples.
+The method `closed form`: one comparison of Gaussians, or of one or two exponential samples; one
+sample of other noise between numbers, by its distribution function.
 
 A guard that is alone in its event and compares only Gaussians is one Gaussian comparison,
 
@@ -44,22 +45,26 @@ from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.events.event import Connected, Event
 from dipapprox.events.reduce import restricted
 from dipapprox.laws.distribution import Distribution
+from dipapprox.laws.family import RealFamily
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.methods import EventByEvent
 
 _ATTEMPTS = 4
 
 
-def is_half_space(event: Connected) -> TypeGuard[Event]:
-    """Whether an event is one comparison of Gaussians, or of one or two exponential samples."""
-    if not isinstance(event, Event) or len(event.guards) != 1:
+def has_closed_form(event: Connected) -> TypeGuard[Event]:
+    """Whether an event is one comparison of Gaussians, or of one or two exponential samples, or
+    about one sample of other real noise."""
+    if not isinstance(event, Event):
         return False
     families = {law.family for law in event.samples}
-    if any(family.is_discrete for family in families):
+    if not all(isinstance(family, RealFamily) for family in families):
         return False
-    if all(family.is_normal for family in families):
-        return True
-    return len(event.samples) <= 2 and all(family.is_exponential for family in families)
+    normal = all(family.is_normal for family in families)
+    exponential = all(family.is_exponential for family in families)
+    if not normal and not exponential:
+        return len(event.samples) == 1
+    return len(event.guards) == 1 and (normal or len(event.samples) <= 2)
 
 
 Exponentials = list[tuple[Fraction, Fraction]]  # (c, q), …: the number Σ c e^q
@@ -72,13 +77,15 @@ class ClosedForm(EventByEvent):
 
     def one(self, event: Connected, bits: int) -> Enclosure | NotEnclosed:
         """Evaluate with more and more bits until the width is at most 2**-bits."""
-        if not is_half_space(event):
-            return NotEnclosed("not one comparison of Gaussians or of two exponential samples")
-        (guard,) = event.guards
-        value = _gaussian if event.samples[0].family.is_normal else _exponential
+        if not has_closed_form(event):
+            return NotEnclosed("no comparison of noise with a closed form")
+        family = event.samples[0].family
+        value = (
+            _gaussian if family.is_normal else _exponential if family.is_exponential else _between
+        )
         for attempt in range(_ATTEMPTS):
             with precision(bits + 32 << attempt):
-                found = to_enclosure(value(event.samples, guard))
+                found = to_enclosure(value(event.samples, event.guards))
             if isinstance(found, Enclosure) and found.width <= Fraction(1, 2**bits):
                 return found.intersect(UNIT)
         return NotEnclosed("scales nearly equal, or too far from the mean for its precision")
@@ -119,12 +126,14 @@ def _beyond(a: Fraction, t: Fraction, c: Fraction) -> Exponentials:
     return [one, (-c, -t / a)] if a > 0 else [(c, -t / a)]
 
 
-def _exponential(samples: Sequence[Distribution], guard: LinearForm) -> arb:
+def _exponential(samples: Sequence[Distribution], guards: Sequence[LinearForm]) -> arb:
+    (guard,) = guards
     terms = exponential_comparison(samples, guard)
     return sum((to_ball(c) * to_ball(q).exp() for c, q in terms), arb(0))
 
 
-def _gaussian(samples: Sequence[Distribution], guard: LinearForm) -> arb:
+def _gaussian(samples: Sequence[Distribution], guards: Sequence[LinearForm]) -> arb:
+    (guard,) = guards
     offset, variance = guard.constant, Fraction(0)
     for sample, coefficient in guard.terms:
         law = samples[int(sample)]
@@ -135,12 +144,35 @@ def _gaussian(samples: Sequence[Distribution], guard: LinearForm) -> arb:
     return tail if offset >= 0 else arb(1) - tail
 
 
-def has_half_spaces(event: Connected) -> bool:
+def _between(samples: Sequence[Distribution], guards: Sequence[LinearForm]) -> arb:
+    (law,) = samples
+    low, high = list[Fraction](), list[Fraction]()
+    for guard in guards:
+        ((_, c),) = guard.terms
+        (high if c > 0 else low).append((-guard.constant / c - law.mean) / law.scale)
+    return mass_between(law.real, max(low, default=None), min(high, default=None))
+
+
+def mass_between(family: RealFamily, low: Fraction | None, high: Fraction | None) -> arb:
+    """Return what standard noise has between two numbers, None where it has no end, at the present
+    precision."""
+    if low is not None and high is not None and low >= high:
+        return arb(0)
+    (a, left), (b, right) = (
+        (arb(0) if z is None else to_ball(z), (1 if z and z > 0 else -1) * family.has_kink)
+        for z in (low, high)
+    )
+    if low is None:
+        return arb(1) if high is None else family.cdf(b, right)
+    return family.survival(a, left) if high is None else family.mass(a, b, left, right)
+
+
+def has_closed_guards(event: Connected) -> bool:
     """Whether an event has several guards, each with a closed form."""
     return (
         isinstance(event, Event)
         and len(event.guards) > 1
-        and all(is_half_space(_alone(event, guard)) for guard in event.guards)
+        and all(has_closed_form(_alone(event, guard)) for guard in event.guards)
     )
 
 

@@ -47,7 +47,12 @@ from dipapprox.integrals.strategy import Strategy
 from dipapprox.language.cells import is_seen_whole
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.numerics import conditioning, parallel
-from dipapprox.numerics.closed_form import ClosedForm, GuardByGuard, has_half_spaces, is_half_space
+from dipapprox.numerics.closed_form import (
+    ClosedForm,
+    GuardByGuard,
+    has_closed_form,
+    has_closed_guards,
+)
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.gaussian_rank import orthants as gaussian_rank
 from dipapprox.numerics.integers import sums
@@ -109,7 +114,7 @@ def methods_in_order(options: Options) -> InOrder:
     ]
     if options.strategy is not Strategy.NONE:
         # Without optimisation the integrals are evaluated as they stand: the published shape.
-        steps.append(TriedMethod(ClosedForm, is_half_space, trivial=True))
+        steps.append(TriedMethod(ClosedForm, has_closed_form, trivial=True))
     elimination = TriedMethod(partial(Eliminated, options.tier), has_density)
     match options.engine:
         case Engine.ELIMINATION:
@@ -130,7 +135,7 @@ def methods_in_order(options: Options) -> InOrder:
                     narrows,
                 ),
                 elimination,
-                TriedMethod(GuardByGuard, has_half_spaces, narrows),
+                TriedMethod(GuardByGuard, has_closed_guards, narrows),
                 TriedMethod(_gaussian_rank, is_gaussian, narrows, 10_000_000),
                 TriedMethod(
                     lambda: exact.LaplaceForms(sums_only=False), is_laplace_type, narrows, 500_000
@@ -169,7 +174,7 @@ def _conditioning(options: Options) -> Method:
     """What is left is enclosed in doubles, which take milliseconds: there are many of it."""
     tier = Tier.FLOAT64 if options.tier is Tier.AUTO else options.tier
     inner = [
-        TriedMethod(ClosedForm, is_half_space, trivial=True),
+        TriedMethod(ClosedForm, has_closed_form, trivial=True),
         TriedMethod(partial(Eliminated, tier), has_density),
         TriedMethod(_gaussian_rank, is_gaussian, narrows=False),
     ]

@@ -25,7 +25,7 @@ from dipapprox.laws.families import FAMILIES, GUMBEL, LOGISTIC
 from dipapprox.laws.family import BOTH_SIDES, Family, IntegerFamily, RealFamily
 from dipapprox.linear.form import LinearForm
 from dipapprox.numerics.algebras import grid
-from dipapprox.numerics.closed_form import is_half_space
+from dipapprox.numerics.closed_form import has_closed_form
 from dipapprox.numerics.integers import forests
 from dipapprox.numerics.methods import is_gaussian
 from dipapprox.pairs.boxes import movement
@@ -82,7 +82,7 @@ def test_an_unknown_family_is_refused(place) -> None:
 
 def test_no_closed_form_is_taken_for_one_of_an_unknown_family() -> None:
     event = Event((LAW,), (LinearForm.symbol(0),))
-    assert not is_half_space(event)
+    assert not has_closed_form(event)
     assert not is_gaussian(event)
     assert published_noise((Part((), (Marginal(event, LinearForm.symbol(0)),)),)) is None
 

@@ -19,7 +19,12 @@ from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.families import EXPONENTIAL, GAUSSIAN, LAPLACE, REFLECTED_EXPONENTIAL
 from dipapprox.laws.family import Family
 from dipapprox.linear.form import LinearForm
-from dipapprox.numerics.closed_form import ClosedForm, GuardByGuard, has_half_spaces, is_half_space
+from dipapprox.numerics.closed_form import (
+    ClosedForm,
+    GuardByGuard,
+    has_closed_form,
+    has_closed_guards,
+)
 from dipapprox.numerics.elimination.engine import Eliminated
 from dipapprox.numerics.elimination.sum_event import sum_event
 from dipapprox.numerics.gaussian_rank.orthants import GaussianRank
@@ -53,8 +58,8 @@ METHODS: tuple[tuple[Method, Fits, int], ...] = (
     (Eliminated(Tier.BALLS), has_density, 60),
     (Nested(Strategy.LEAST_NESTING, 4_000), has_density, 20),
     (GaussianRank(), is_gaussian, 12),
-    (GuardByGuard(), has_half_spaces, 10),
-    (ClosedForm(), is_half_space, 100),
+    (GuardByGuard(), has_closed_guards, 10),
+    (ClosedForm(), has_closed_form, 100),
     (LaplaceForms(sums_only=False), is_laplace_type, 60),
     (LaplaceForms(sums_only=True), is_laplace_type, 60),
     (IntegerSums(), is_discrete, 50),
@@ -220,7 +225,7 @@ ROWS = st.lists(
 def test_bounds_of_guards_hold_whatever_the_dependence(rows, constants) -> None:
     guards = [form(dict(enumerate(row)), c) for row, c in zip(rows, constants, strict=False)]
     event = Event((of_family(GAUSSIAN),) * 3, tuple(guards))
-    assert has_half_spaces(event)
+    assert has_closed_guards(event)
     found, true = GuardByGuard().enclose([event], 10)[0], by_scipy(event, 1e-5)
     if isinstance(found, Enclosure):
         assert found.width <= Fraction(1, 2**10)

@@ -202,12 +202,12 @@ class PureSearch:
                     others = [*range(k), *range(k + 1, len(tied))]
                     falls = least[k] >= max((most[each] for each in others), default=FREE)
                     rises = most[k] <= min((least[each] for each in others), default=FREE)
-                    for own, a in zip(ways, row, strict=True):
+                    for signs, a in zip(ways, row, strict=True):
                         if a and not (falls and rises):
-                            own.add((rises - falls) * (1 if a > 0 else -1))
+                            signs.add((rises - falls) * (1 if a > 0 else -1))
             options = [
-                faces(polygon, [(way, way) for way in own or {-1}] if own in _ONE_WAY else ())
-                for polygon, own in zip(polygons, ways, strict=True)
+                faces(polygon, [(way, way) for way in signs or {-1}] if signs in _ONE_WAY else ())
+                for polygon, signs in zip(polygons, ways, strict=True)
             ]
             yield from (replace(root, polygons=own) for own in product(*options))
 
