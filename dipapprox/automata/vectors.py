@@ -84,8 +84,9 @@ class VectorSearch(ABC, Generic[Node, OwnWay]):
         cap: Costs above it are not told apart.
         most: Entries that all vectors may have, and, if less, vectors that others are compared
             with.
-        is_greedy: Whether of the vectors of a node the largest one alone is kept: then a dear walk
-            is found, and no proof.
+        is_greedy: Whether the largest vector alone is kept of what a way makes, and of a node that
+            is not come back to: then a dear walk is found, and no proof. Of equal ones it is the
+            last, which goes round cycles more often: words of it lose more.
 
     Attributes:
         value: The largest least cost of a walk so far.
@@ -119,6 +120,10 @@ class VectorSearch(ABC, Generic[Node, OwnWay]):
     def cost(self, node: Node, way: OwnWay, found: Vector) -> Cost | None:
         """Return what a walk costs, from the vector at its end; None for more than the cap."""
         return min(found.values(), default=None)
+
+    def rank(self, cost: Cost, room: Cost) -> Cost:
+        """Return what says which vectors of a component come first: the least."""
+        return room
 
     def lasting(self, way: OwnWay, found: Vector, number: int) -> Vector:
         """Return what is kept of the vector at the end of a way from a member."""
@@ -159,27 +164,41 @@ class VectorSearch(ABC, Generic[Node, OwnWay]):
         self.fronts: dict[Node, dict[int, Member[Node, OwnWay]]] = {}
         self._dearest: tuple[int, OwnWay, Change] | None = None
         waiting: list[tuple[int, Cost, int]] = [(0, 0, 0)]
+        done = set[Node]()
         while waiting:
             check_limits()
             *_, number = heappop(waiting)
             member = self.members[number]
             if number and number not in self.fronts[member.node]:
                 continue
+            if self._is_greedy and member.node in done and not self._is_cyclic(member.node):
+                continue
+            done.add(member.node)
             for way in self.leaving(member.node):
+                made = list[tuple[Cost, Member[Node, OwnWay]]]()
                 for case in way.cases:
                     found, before = self.after(member.vector, way, case), (number, way, case)
                     cost = self.cost(member.node, way, found)
                     if cost is None:
                         raise Dearer(self._walk(before))
-                    if cost > self.value:
+                    if cost > self.value or (self._is_greedy and cost == self.value):
                         self.value, self._dearest = cost, before
                     if way.target is None:
                         continue
                     kept = self.lasting(way, found, number)
                     room = len(kept) * (self._cap + 1) - sum(kept.values())
-                    if self._add(Member(way.target, kept, room, before)):
-                        place = -self.component(way.target)
-                        heappush(waiting, (place, room, len(self.members) - 1))
+                    made.append((cost, Member(way.target, kept, room, before)))
+                if self._is_greedy:
+                    made = [min(made, key=lambda each: each[1].room)]
+                for cost, new in made:
+                    if self._add(new):
+                        place, rank = -self.component(new.node), self.rank(cost, new.room)
+                        heappush(waiting, (place, rank, len(self.members) - 1))
+
+    def _is_cyclic(self, node: Node) -> bool:
+        """Whether a way leads on within the component of a node."""
+        place = self.component(node)
+        return any(self.component(way.target) == place for way in self.leaving(node))
 
     def dearest_walk(self) -> list[tuple[OwnWay, Change]]:
         """Return a walk that costs `value`."""
@@ -200,14 +219,14 @@ class VectorSearch(ABC, Generic[Node, OwnWay]):
         self._compared += len(front)
         if self._compared > self._most_compared:
             raise NoCertificate("the search compares too many vectors")
-        if (larger and self._is_greedy) or any(is_within(vector, each) for each in larger):
+        if any(is_within(vector, each) for each in larger):
             return False
         self._entries += len(new.vector)
         if self._entries > self._most:
             raise NoCertificate(f"cost vectors of more than {self._most} entries")
         smaller = [(k, known.vector) for k, known in front.items() if known.room >= room]
         for number, each in smaller:
-            if self._is_greedy or is_within(each, vector):
+            if is_within(each, vector):
                 del front[number]
         front[len(self.members)] = new
         self.members.append(new)

@@ -127,6 +127,9 @@ class PotentialSearch(VectorSearch[Head, Way]):
         dearest = min(found.values()) if needs else 0
         return max([dearest, *(found[shift] for shift in wanted)])
 
+    def rank(self, cost: Cost, room: Cost) -> Cost:
+        return -cost  # a walk that costs more is soon found
+
     def lasting(self, way: Way, found: Vector, number: int) -> Vector:
         """Return a vector; where many were seen, without what grew since its head was there."""
         if way.target not in self._needy:
