@@ -28,7 +28,7 @@ from dipapprox.automata.model import Automaton, Transition
 from dipapprox.automata.optimum import (
     ClosedFamily,
     OptimumFound,
-    dear_walk,
+    dear_walks,
     joined_family,
     searches,
 )
@@ -290,13 +290,13 @@ class _Progress:
         joined = joined_family(coarse.graph, cap)
         if joined is not None:
             self._lower_upper(replace(joined, cells=len(coarse.graph.states)))
-        walk = dear_walk(merged.graph, cap)
-        dear = self._cost(merged, walk)
-        self._improve(merged, dear)
-        for longer in (dear, *self._longer(merged, walk)):
-            if self._is_settled():
-                return
-            self._try_words(merged, longer)
+        for walk in dear_walks(merged.graph, cap):
+            dear = self._cost(merged, walk)
+            self._improve(merged, dear)
+            for longer in (dear, *self._longer(merged, walk)):
+                if self._is_settled():
+                    return
+                self._try_words(merged, longer)
         if not self._is_settled():
             for found in searches(coarse.graph, self.now.upper_bound or cap):
                 if found.family is not None:

@@ -11,7 +11,7 @@ upper bound.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from heapq import heappop, heappush
 
@@ -176,7 +176,7 @@ class _Search(VectorSearch[int, _Step]):
             if not self._is_greedy:
                 count = sum(map(len, self.fronts.values()), 1)
                 family = ClosedFamily(count, self.value * self.unit)
-        edges, changes = tuple([step.edge for step, _ in walk]), tuple([c for _, c in walk])
+        edges, changes = _edges_of(walk), tuple([c for _, c in walk])
         is_pinned, made = any(self._pins), len(self.members)
         return OptimumFound(edges, changes, passed_cap, is_pinned, family, reason, made)
 
@@ -269,18 +269,23 @@ def _by_cases(graph: Unfolding, pins: Pins, cap: Fraction) -> OptimumFound | Non
     return replace(dearest, family=family, vectors=made, is_pinned=True)
 
 
-def dear_walk(graph: Unfolding, cap: Fraction) -> OptimumFound:
-    """Look for a dear walk, not for the dearest: of the vectors of a node the largest is kept.
+def dear_walks(graph: Unfolding, cap: Fraction) -> Iterator[OptimumFound]:
+    """Look for dear walks, not for the dearest: of the vectors of a way the largest is kept.
 
-    Args:
-        cap: A walk that costs more ends the search.
-
-    Returns:
-        A search that did not end; a walk of no steps if vectors are too wide.
+    A walk that costs more than `cap` ends the search; none is found if vectors are too wide. Of two
+    that cost as much the second goes round cycles more often: words of it may lose more.
     """
-    if not (_is_narrow(graph, MOST_LIVE) and _fits(graph, cap)):
-        return OptimumFound((), (), False, False, None, "the vectors are too wide", 0)
-    return _Search(graph, cap, is_greedy=True).found()
+    if _is_narrow(graph, MOST_LIVE) and _fits(graph, cap):
+        search = _Search(graph, cap, is_greedy=True)
+        found = search.found()
+        yield found
+        walk = search.dearest_walk(last=True)
+        if not found.passed_cap and len(walk) > len(found.walk):
+            yield replace(found, walk=_edges_of(walk), changes=tuple([c for _, c in walk]))
+
+
+def _edges_of(walk: Sequence[tuple[_Step, int]]) -> tuple[int, ...]:
+    return tuple([step.edge for step, _ in walk])
 
 
 def joined_family(graph: Unfolding, cap: Fraction) -> ClosedFamily | None:

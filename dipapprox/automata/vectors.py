@@ -85,8 +85,7 @@ class VectorSearch(ABC, Generic[Node, OwnWay]):
         most: Entries that all vectors may have, and, if less, vectors that others are compared
             with.
         is_greedy: Whether the largest vector alone is kept of what a way makes, and of a node that
-            is not come back to: then a dear walk is found, and no proof. Of equal ones it is the
-            last, which goes round cycles more often: words of it lose more.
+            is not come back to: then a dear walk is found, and no proof.
 
     Attributes:
         value: The largest least cost of a walk so far.
@@ -163,6 +162,7 @@ class VectorSearch(ABC, Generic[Node, OwnWay]):
         self.members: list[Member[Node, OwnWay]] = [Member(self._start, {(): 0}, self._cap + 1)]
         self.fronts: dict[Node, dict[int, Member[Node, OwnWay]]] = {}
         self._dearest: tuple[int, OwnWay, Change] | None = None
+        self._last: tuple[int, OwnWay, Change] | None = None
         waiting: list[tuple[int, Cost, int]] = [(0, 0, 0)]
         done = set[Node]()
         while waiting:
@@ -181,8 +181,10 @@ class VectorSearch(ABC, Generic[Node, OwnWay]):
                     cost = self.cost(member.node, way, found)
                     if cost is None:
                         raise Dearer(self._walk(before))
-                    if cost > self.value or (self._is_greedy and cost == self.value):
+                    if cost > self.value:
                         self.value, self._dearest = cost, before
+                    if cost == self.value:
+                        self._last = before
                     if way.target is None:
                         continue
                     kept = self.lasting(way, found, number)
@@ -200,9 +202,9 @@ class VectorSearch(ABC, Generic[Node, OwnWay]):
         place = self.component(node)
         return any(self.component(way.target) == place for way in self.leaving(node))
 
-    def dearest_walk(self) -> list[tuple[OwnWay, Change]]:
-        """Return a walk that costs `value`."""
-        return self._walk(self._dearest)
+    def dearest_walk(self, last: bool = False) -> list[tuple[OwnWay, Change]]:
+        """Return the first walk that costs `value`, or the last, which goes round cycles more."""
+        return self._walk(self._last if last else self._dearest)
 
     def _walk(self, last: tuple[int, OwnWay, Change] | None) -> list[tuple[OwnWay, Change]]:
         found = list[tuple[OwnWay, Change]]()
