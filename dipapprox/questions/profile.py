@@ -279,9 +279,10 @@ class _Profiling:
                     found = bounds.from_below(eps, question, reached.reason)
         if found is None:
             found = nothing_known(setting, eps, question, obstacle)
-        asks = pure or obstacle is not None or (not proves and real_bounds.is_wide(found))
+        if found.reason is None:
+            return found
         with suppress(LimitReached):
-            if found.reason is not None and asks:
+            if pure or obstacle is not None or (not proves and real_bounds.is_wide(found)):
                 budget = self.budget(eps)
                 if budget is not None:
                     found = budget_verdict.within_budget(found, question, budget, program)
