@@ -614,3 +614,26 @@ def test_numbers_that_inputs_do_not_change_cost_nothing() -> None:
     program = "input q in 0..1\noutput y in real\nadjacent all\ny <- Gauss(0, 1 / eps)\n"
     run = {"program": dipapprox.parse(program), "eps": 1, "times": 2}
     assert dipapprox.compose([run]).epsilon("1e-5").eps_prv_enclosure.upper <= Fraction(1, 10**7)
+
+
+@pytest.mark.parametrize(
+    ("runs", "least"),
+    [
+        ([("approx_dp", {"eps": "2", "delta": "1e-9"})], "2"),
+        ([("approx_dp", {"eps": "2", "delta": "1e-9"}), ("laplace", {"scale": "5"})], "11/5"),
+        ([("approx_dp", {"eps": "1", "delta": "1/2"}), ("approx_dp", {"eps": "1"})], "2"),
+    ],
+)
+def test_what_statements_tell_with_their_own_delta_is_exact(
+    runs: list[tuple[str, dict[str, str]]], least: str
+) -> None:
+    composed = dipapprox.compose([{"mechanism": name, **about} for name, about in runs])
+    delta = runs[0][1]["delta"]
+    found = composed.epsilon(delta)
+    assert found.reason is None
+    assert found.eps_prv_enclosure.enclosure() == Enclosure.exact(F(least))
+    assert composed.verify(least, delta).answer is Answer.DP
+    assert composed.verify(F(least) - F(1, 10**6), delta).answer is Answer.NOT_DP
+    exact = composed.delta(least).delta_enclosure
+    assert exact.lower == exact.upper == F(delta)
+    assert composed.epsilon(0).eps_prv_enclosure.infinite

@@ -113,7 +113,7 @@ class Composed:
         if not 0 <= delta < 1:
             raise UserError(f"delta must be in [0, 1), got {delta}")
         if not delta:
-            return self._pure(begun, width)
+            return self._pure(begun, width, self.pipeline.runs)
         budget = None if self._exact is None else self._exact.budget(delta)
         if budget is not None:
             least = Extended.of(budget.enclosed(_EXACT_BITS), CLOSED_FORM)
@@ -125,10 +125,14 @@ class Composed:
         )
         least = Extended(Fraction(0), None) if found is None else found.bounds[0]
         open_ = not least.is_within(width) and reason != INTERRUPTED
-        if found is not None and open_ and self.pipeline.times <= _FEW_RUNS:
-            pure = self._pure(begun, width)
-            most = pure.eps_prv_enclosure.upper if pure.eps_prv_enclosure else None
-            least = least.meet(Extended.at_most(most, LOSSES), COST)
+        runs, lost = self._bounded
+        few = lost or self.pipeline.times <= _FEW_RUNS
+        if found is not None and open_ and few and lost <= delta:
+            pure = self._pure(begun, width, runs)
+            most = pure.eps_prv_enclosure or Extended(Fraction(0), None)
+            if lost < delta:  # else less than the greatest losses is not enough
+                most = Extended.at_most(most.upper, LOSSES)
+            least = least.meet(most, COST)
             reason = None if least.is_within(width) else reason or pure.reason
         told = self._answer(begun, found, reason)
         return replace(told, delta=delta, eps_prv_enclosure=least)
@@ -162,10 +166,9 @@ class Composed:
             wanted = max(bounds.upper, bounds.width / 2**20) * DEFAULT_WIDTH / 2
             if bounds.upper <= _LEAST_DELTA:
                 break
-        if not told.lower and told.upper:
-            pure = self._pure(begun, DEFAULT_WIDTH).eps_prv_enclosure
-            if pure is not None and pure.upper is not None and pure.upper <= eps_prv:
-                told, reason = Extended.of(Enclosure.exact(0), LOSSES), None
+        if (not told.lower and told.upper) or self._bounded[1]:
+            pure = self._beyond_losses(begun, eps_prv)
+            told, reason = (told, reason) if pure is None else (pure, None)
         return replace(self._answer(begun, found, reason, told), eps_prv=eps_prv)
 
     @sound_arithmetic()
@@ -209,12 +212,14 @@ class Composed:
         if line is not None:
             known = Extended.of(_exactly(line, eps_prv, delta), CLOSED_FORM)
         elif not delta:
-            pure = self._pure(begun, DEFAULT_WIDTH)
+            pure = self._pure(begun, DEFAULT_WIDTH, self.pipeline.runs)
             least = pure.eps_prv_enclosure
             verdict = Answer.UNKNOWN if least is None else _verdict(least, eps_prv)
             if verdict is Answer.UNKNOWN:
                 pure = replace(pure, reason=pure.reason or _NEARLY.format("eps_prv"))
             return replace(pure, eps_prv=eps_prv, answer=verdict)
+        elif self._bounded[1] and (beyond := self._beyond_losses(begun, eps_prv)) is not None:
+            known = beyond
         else:
             # What is far off is told by intervals that are far wider than the claimed delta.
             wide = [width for width in _WIDTHS if width > delta]
@@ -265,8 +270,34 @@ class Composed:
 
     # --- what the questions share -----------------------------------------------------------------
 
-    def _pure(self, begun: float, width: Fraction) -> ComposedAnswer:
-        """Answer for delta = 0: the greatest losses add up.
+    @cached_property
+    def _bounded(self) -> tuple[tuple[PipelineRun, ...], Fraction]:
+        """Return the runs but for statements' outcomes that tell all, and how likely one comes.
+
+        The worst mechanism that is (eps, δ)-private tells all with probability δ, and else has two
+        outcomes of losses ±eps (Kairouz, Oh and Viswanath 2015): from the greatest losses on,
+        where all are finite, δ is how likely one tells all; below them it is more.
+        """
+        runs, none = list[PipelineRun](), Fraction(1)
+        for run in self.pipeline.runs:
+            inner, kept = run.what, run
+            few = run.times <= _FEW_RUNS  # else δ has very many digits
+            if isinstance(inner, ApproximateStatement) and run.rate is None and few:
+                none *= (1 - inner.delta) ** run.times
+                kept = replace(run, what=replace(inner, delta=Fraction(0)))
+            runs.append(kept)
+        return tuple(runs), 1 - none
+
+    def _beyond_losses(self, begun: float, eps_prv: Fraction) -> Extended | None:
+        """Return the δ at an ε that the greatest losses do not exceed; None if it is not known."""
+        runs, lost = self._bounded
+        pure = self._pure(begun, DEFAULT_WIDTH, runs).eps_prv_enclosure
+        if pure is None or pure.upper is None or pure.upper > eps_prv:
+            return None
+        return Extended.of(Enclosure.exact(lost), LOSSES)
+
+    def _pure(self, begun: float, width: Fraction, runs: tuple[PipelineRun, ...]) -> ComposedAnswer:
+        """Answer for delta = 0 about some runs: the greatest losses add up.
 
         Those of removing a record are the greater ones, sampled or not, as no pair here has one
         direction only.
@@ -274,7 +305,7 @@ class Composed:
         least = Extended(Fraction(0), None)
         with EarlyEnd() as end, limited(self._options.limits):
             least = Extended(Fraction(0), Fraction(0), LOSSES, LOSSES)
-            for run in self.pipeline.runs:
+            for run in runs:
                 own = self._greatest_loss(run, width / (2 * self.pipeline.times))
                 least = least.plus(own, run.times)
         if end.reason is not None:
