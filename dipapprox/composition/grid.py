@@ -204,7 +204,9 @@ def _is_straight(near: Knot, far: Knot, negligible: float) -> bool:
     return float(chord - far.point.bound) <= negligible
 
 
-_FINEST = 64  # A common grid has at most so many steps for one of a mechanism's own
+_FINEST = 64
+"""A common grid, far finer than wanted, has so many steps for one of a mechanism's, at most."""
+
 _LEAST_MASS = 2.0**-40
 _WIDEST = 256
 """A discrete Gaussian of greater deviation has too many losses for all of them to be kept."""
@@ -236,7 +238,7 @@ def first_step(mechanisms: Sequence[Mechanism], size: Fraction) -> tuple[GridSte
     if not steps or len({step.base for step in steps}) > 1:
         return aligned(mechanisms, size), False
     step = GridStep(content(units), steps[0].base)
-    if max(units) > _FINEST * step.unit:
+    if max(units) > _FINEST * step.unit and float(step.loss(4)) < size:
         return aligned(mechanisms, size), False
     beside = [1.0 if each is None else each[1] for each in lattices]
     if not any(beside):
@@ -273,6 +275,7 @@ def _lattice(mechanism: Mechanism) -> tuple[GridStep, float] | None:
 
 
 _MOST_TRIED = 4_096
+_SHORT = 8  # Atoms so many times nearer to 0 than a step is long are not worth as short a step
 _MOST_ATOMS = 8
 _MUCH = Fraction(1, 2**20)  # A mass. Less is perhaps nothing but what is not known of it
 _ROUGH = 24
@@ -283,7 +286,7 @@ with the order in which sums are added, and a grid is not to."""
 def aligned(mechanisms: Sequence[Mechanism], size: Fraction) -> GridStep:
     """Return a step of at most `size` for mechanisms without a lattice, near which atoms lie."""
     sharp = sorted({_simple(abs(loss)) for each in mechanisms for loss in _sharp(each) if loss})
-    if not sharp:
+    if not sharp or sharp[-1] * _SHORT < size:
         return GridStep(size)
     longest = sharp[-1]
     least = ceil(longest / size)

@@ -380,6 +380,7 @@ def factors_of(
     """Put pieces on a grid, from some sides, at its working precision."""
     found: dict[BoundSide, list[Factor]] = {side: [] for side in sides}
     step, share, bits = grid.step, grid.share, grid.bits
+    runs = sum(piece.times for piece in pieces)
     for piece in pieces:
         profile, own = piece.profile, [each for each in piece.sides if each in found]
         if not own:
@@ -390,6 +391,8 @@ def factors_of(
             negligible, weight, steepness = float(share / 1024), float(grid.weight / 16), 0.0
             if grid.steepness:
                 weight, steepness = _MASS_THAT_MATTERS, grid.steepness
+            # What is off adds up over runs: of few runs among many, chords may lie higher.
+            weight *= max(runs / (piece.times * len(pieces)), 1.0)
             knots = choose_knots(knot, negligible, weight, steepness)
         if BoundSide.BELOW in own:
             if isinstance(profile, DiscreteProfile):

@@ -23,6 +23,7 @@ from scipy.stats import laplace, norm
 from dipapprox import Enclosure, LimitReached, Limits, NotEnclosed, Options, UserError
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.composition import adaptive
+from dipapprox.composition import grid as grids
 from dipapprox.composition.accountant import Composition, CompositionAnswer
 from dipapprox.composition.adaptive import Masses, Stage, adaptive_profile, bounded_range, grid_size
 from dipapprox.composition.catalogue import MOST_LOSSES, Outcomes, group_sizes, outcomes_of
@@ -35,6 +36,7 @@ from dipapprox.composition.mechanisms import (
     Between,
     ConcentratedStatement,
     DiscreteGaussian,
+    DiscreteLaplace,
     ExponentialMechanism,
     Gaussian,
     Laplace,
@@ -754,3 +756,31 @@ FALLS, TURNED = (part(noise(REFLECTED_EXPONENTIAL, m)) for m in (0, 1))
 def test_what_one_input_alone_has() -> None:
     """It is infinitely dear; the other way round the ratio is e wherever the density is."""
     check_answers("accountant", evaluated(globals() | {"response": RandomisedResponse}, UserError))
+
+
+_WIDE = Gaussian(F(1), F(71, 100))
+
+
+@pytest.mark.parametrize(
+    ("runs", "truth", "most"),
+    [  # truths of the evaluator in tests/random_questions
+        (
+            [(_WIDE, 2), (Subsampled(ExponentialMechanism(F(10, 33)), F(1, 1000)), 1)],
+            11.8501,
+            12_000,
+        ),
+        ([(DiscreteLaplace(3, F(33)), 10), (Laplace(F(3), F(9900)), 10**6)], 1.9531, 40_000),
+        ([(_WIDE, 2), (Laplace(F(1), F(500)), 10**6)], 18.0917, 100_000),
+    ],
+)
+def test_grids_are_as_fine_as_they_need(
+    runs: list[tuple[Mechanism, int]], truth: float, most: int, monkeypatch
+) -> None:
+    """Beside atoms near 0, lattices of many steps, and very many runs of little noise."""
+    looked, knot = list[object](), grids.Knot
+    monkeypatch.setattr(grids, "Knot", lambda *about: looked.append(about) or knot(*about))
+    composition = Composition(tuple(RepeatedRun(*run) for run in runs))
+    found = composition.epsilon(F(1, 10**7), F(1, 1000))
+    ends = found.bounds[0].enclosure()
+    assert ends.width <= F(1, 1000) and abs(float(ends.upper) - truth) < 2e-3
+    assert len(looked) + found.atoms <= most
