@@ -64,7 +64,8 @@ def evaluate(
             grids = [space for part in (number, *own) if (space := spaces.get(part))]
             values[number] = _value(graph, number, grids, [values[part] for part in own], eps)
             size = spaces[number].size if number in spaces else 0
-            spend((size * (1 + accuracy.bits // 200) // 2 + 10) * (1 + len(own) // 2))
+            work = grids[0].size if grids and len(own) > 1 else size  # a number's, too, of a product
+            spend((work * (1 + accuracy.bits // 200) // 2 + 10) * (1 + len(own) // 2))
             held += size
             if held > MOST_VALUES:
                 raise Refused(f"more than {MOST_VALUES} values of functions at a time")

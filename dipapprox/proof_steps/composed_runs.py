@@ -405,7 +405,8 @@ class ComposedNumbers:
                 (min(map(values.__getitem__, both)), pair) for pair, both in found.items()
             )
             # Alone, as a step is replayed, it is bounded on other panels, by 2^-bits more or less.
-            largest[loss] = Fraction(value + (unit >> self._bits if value else 0), unit), pair
+            more = min(value + (unit >> self._bits if value else 0), unit)
+            largest[loss] = Fraction(more, unit), pair
         return largest
 
 
