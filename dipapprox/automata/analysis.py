@@ -25,13 +25,7 @@ from typing import Any
 
 from dipapprox.automata.cells import cells_of
 from dipapprox.automata.model import Automaton, Transition
-from dipapprox.automata.optimum import (
-    ClosedFamily,
-    OptimumFound,
-    dear_walks,
-    joined_family,
-    searches,
-)
+from dipapprox.automata.optimum import ClosedFamily, OptimumFound, dear_walk, joined_family, search
 from dipapprox.automata.runs import (
     Looks,
     RunCost,
@@ -190,7 +184,8 @@ class _Progress:
             self._learn(well_formed=False)
             self._spread(merged, found)
             return
-        for result in searches(merged.graph, fallback_weight(merged.graph).value):
+        result = search(merged.graph, fallback_weight(merged.graph).value)
+        if result.vectors:
             self._improve(merged, self._cost(merged, result))
 
     def _cost(self, merged: Quotient, result: OptimumFound) -> RunCost:
@@ -250,27 +245,23 @@ class _Progress:
             self._look_at_cells(merged)
             if self._is_settled():
                 return
-        for result in searches(merged.graph, weight.value):
+        result = search(merged.graph, weight.value)
+        if result.vectors:
             self._improve(merged, self._cost(merged, result))
-            if result.passed_cap and not result.is_pinned:
-                self._pass(merged, result, weight.value)
-                return
-            if result.family is not None:
-                published = published_weight(merged.graph).value
-                self._learn(well_formed=True, published=published)
-                self._lower_upper(result.family)
-            if result.family is None or result.is_pinned:
-                self.reason = result.reason or _PINNED
-                for found in () if self._is_settled() else dear_runs(merged, weight):
-                    self._improve(merged, found)
-                    if self._is_settled():
-                        break
-            elif self.now.dearest is None or self.now.dearest.value != result.family.value:
-                raise BrokenInvariant("the dearest run does not cost what the search says")
-            else:
-                self.reason = None
-            if self._is_settled():
-                return
+        if result.passed_cap and not result.is_pinned:
+            self._pass(merged, result, weight.value)
+            return
+        if result.family is not None:
+            self._learn(well_formed=True, published=published_weight(merged.graph).value)
+            self._lower_upper(result.family)
+        if result.family is None or result.is_pinned:
+            self.reason = self.reason or result.reason or _PINNED
+            for found in () if self._is_settled() else dear_runs(merged, weight):
+                self._improve(merged, found)
+                if self._is_settled():
+                    break
+        elif self.now.dearest is None or self.now.dearest.value != result.family.value:
+            raise BrokenInvariant("the dearest run does not cost what the search says")
         if self.now.dearest is not None and not self._is_settled() and not self.now.determined:
             self.reason = self.reason or self.alike
             self._try_words(merged, self.now.dearest)
@@ -290,17 +281,17 @@ class _Progress:
         joined = joined_family(coarse.graph, cap)
         if joined is not None:
             self._lower_upper(replace(joined, cells=len(coarse.graph.states)))
-        for walk in dear_walks(merged.graph, cap):
-            dear = self._cost(merged, walk)
-            self._improve(merged, dear)
-            for longer in (dear, *self._longer(merged, walk)):
-                if self._is_settled():
-                    return
-                self._try_words(merged, longer)
+        walk = dear_walk(merged.graph, cap)
+        dear = self._cost(merged, walk)
+        self._improve(merged, dear)
+        for longer in (dear, *self._longer(merged, walk)):
+            if self._is_settled():
+                return
+            self._try_words(merged, longer)
         if not self._is_settled():
-            for found in searches(coarse.graph, self.now.upper_bound or cap):
-                if found.family is not None:
-                    self._lower_upper(replace(found.family, cells=len(coarse.graph.states)))
+            found = search(coarse.graph, self.now.upper_bound or cap).family
+            if found is not None:
+                self._lower_upper(replace(found, cells=len(coarse.graph.states)))
 
     def _longer(self, merged: Quotient, found: OptimumFound) -> Iterator[RunCost]:
         """Yield runs of one step more: what follows may tell the walk from others."""

@@ -1,39 +1,41 @@
-"""The least budget D* of an automaton by search: cost vectors along the steps of its quotient.
+"""The least budget D* by search: best first over nodes with cost vectors, dominance, a cap.
 
-A step draws a sample, whose shift s is -1, 0 or 1 (`runs.py`, two cuts): for `insample >= x` at
-most that of x, for `insample < x` at least that, and 0 if it is shown. It costs the rate for every
-unit that s is not the change of the input.
+The adversary chooses edges and changes of inputs, the shifts answer; the value of a pair of
+vectors, the sum of their least entries, is the cost of the walk that led to it, D* the largest.
+Vectors within others need no search: the adversary prefers larger ones, and steps and values are
+monotone. With entries above the cap made infinite there are finitely many, so the search ends:
 
-The cap is a budget of every well-formed automaton (`weights.py`): if a walk costs more, this one is
-not well-formed. Where too many values are live at once, some are pinned, and what is found is an
-upper bound.
+- with a family of vectors that is closed: every step from one of them ends within another. Its
+  largest value is a budget, whatever the cap was, since making entries larger does no harm;
+- or with a walk that costs more than the cap. The cap is a budget of every well-formed automaton
+  (`weights.py`), so this one is not well-formed;
+- or at a limit, with the largest value seen.
+
+Component by component, since no edge leads back; inside one best first, which means the largest sum
+of entries: the adversary's saturated loops come first and most else is within them. Where too many
+values are live at once, some are pinned (`vectors.py`), and what is found is an upper bound.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from heapq import heappop, heappush
 
-from dipapprox.automata.model import Automaton, OutputSample, Transition
+import numpy as np
+
 from dipapprox.automata.runs import shortest_walk
-from dipapprox.automata.unfolding import Unfolding, label, unit_of
-from dipapprox.automata.vectors import LEFT_FREE, Dearer, Move, Shift, Vector, VectorSearch, pin
+from dipapprox.automata.unfolding import Unfolding
+from dipapprox.automata.vectors import Front, Pins, Prices, Vectors, fits, pinned
 from dipapprox.automata.weights import live_variables
 from dipapprox.data_classes import Record, replace
-from dipapprox.errors import LimitReached, NoCertificate
-from dipapprox.graphs import bits
+from dipapprox.errors import LimitReached
 from dipapprox.limits import check_limits
 
-MOST_LIVE = 6
-"""Live variables at one node up to which vectors have entries for all shifts, 3^live."""
+MOST_LIVE = 12
+"""Live variables at one node up to which vectors have entries for all shifts, 2 · 2^live."""
 
-_MOST_UNITS = 2**40  # that a cap may have
-MOST_ENTRIES = 1_000_000  # of all vectors
-MOST_COMPARED = 10_000_000  # vectors that others are compared with
-
-Pins = tuple[dict[int, int], ...]
-"""For each node the shift, -1, 0 or 1, of each pinned variable that is live there."""
+_LEFT_FREE = 4  # live variables at one node that are not pinned where there are more
+MOST_ENTRIES = 5_000_000  # entries of all vectors that a search may make: 40 MB
 
 
 class ClosedFamily(Record):
@@ -43,7 +45,7 @@ class ClosedFamily(Record):
     no member's value is larger.
     """
 
-    vectors: int  # how many the families have
+    pairs: int  # how many pairs of vectors the families have
     value: Fraction
     # How many families there are: each run is a walk of the graph without some edges, for one of
     # several sets of these; for each set there is a family.
@@ -64,183 +66,35 @@ class OptimumFound(Record):
     vectors: int
 
 
-class _Kind:
-    """What edges have in common that differ in their states only: moves, with costs in units.
-
-    `cases` are the changes of the input that are looked at.
-    """
-
-    def __init__(
-        self,
-        automaton: Automaton,
-        step: Transition,
-        live: tuple[int, int],
-        pins: tuple[dict[int, int], dict[int, int]],
-        unit: Fraction,
-    ) -> None:
-        shown = step.output is OutputSample.COMPARED
-        self.cases: tuple[int, ...] = automaton.changes if automaton.reads(step) else (0,)
-        if shown and automaton.reads(step):  # it pays for both signs alike
-            self.cases = tuple([change for change in self.cases if change])[:1]
-        before, after = ([*bits(mask)] for mask in live)
-        places = {x: k for k, x in enumerate(before)}
-        self._above = [places[x] for x in bits(step.above)]
-        self._below = [places[x] for x in bits(step.below)]
-        self._after = [None if step.assigned >> x & 1 else places[x] for x in after]
-        self._pinned = [(k, pins[1][x]) for k, x in enumerate(after) if x in pins[1]]
-        self._levels = range(1) if shown else range(-1, 2)
-        self._rate = int(automaton.rate(step) / unit)
-        self._fresh = int(automaton.fresh_cost(step) / unit)
-        free = dict.fromkeys(bits(step.above), 1) | dict.fromkeys(bits(step.below), -1) | pins[0]
-        self._freest = tuple([free.get(x, 0) for x in before])
-
-    @property
-    def is_blocked(self) -> bool:
-        """Whether the pinned values leave no shift to the sample."""
-        return next(self.moves(self._freest, 0), None) is None
-
-    def moves(self, shift: Shift, change: int) -> Iterator[Move]:
-        least = max([shift[k] for k in self._below], default=-1)
-        most = min([shift[k] for k in self._above], default=1)
-        for level in self._levels:
-            if least <= level <= most:
-                after = tuple([level if k is None else shift[k] for k in self._after])
-                if not self._pinned or all(after[k] == own for k, own in self._pinned):
-                    cost = self._rate * abs(level - change) + self._fresh * abs(change)
-                    yield after, cost, (level,)
-
-
-class _Step(Record, eq=False):
-    edge: int
-    target: int
-    kind: _Kind
-
-    @property
-    def cases(self) -> tuple[int, ...]:
-        return self.kind.cases
-
-
-class _Search(VectorSearch[int, _Step]):
-    """The search in a graph, with pinned values; of unpinned ones vectors have all shifts."""
-
-    def __init__(
-        self, graph: Unfolding, cap: Fraction, pins: Pins | None = None, is_greedy: bool = False
-    ) -> None:
-        self.unit = unit_of(graph)
-        super().__init__(0, int(cap / self.unit), MOST_ENTRIES, MOST_COMPARED, is_greedy)
-        self._graph, self._live = graph, live_variables(graph)
-        self._pins: Pins = ({},) * len(self._live) if pins is None else pins
-        self._ways: dict[int, list[_Step]] = {}
-        self._kinds: dict[object, _Kind] = {}
-
-    def leaving(self, node: int) -> list[_Step]:
-        if node not in self._ways:
-            self._ways[node] = [self._step(edge) for edge in self._graph.leaving[node]]
-        return self._ways[node]
-
-    def _step(self, edge: int) -> _Step:
-        automaton, step = self._graph.automaton, self._graph.transition(edge)
-        source, target = step.source, self._graph.edges[edge].target
-        ends = self._graph.edges[edge].source, target
-        live, pins = (self._live[ends[0]], self._live[ends[1]]), [self._pins[k] for k in ends]
-        control = automaton.states[source]
-        noise = control.reads, control.compared, control.fresh
-        key = label(step), noise, live, *(tuple(each.items()) for each in pins)
-        if key not in self._kinds:
-            given = live, (pins[0], pins[1]), self.unit
-            self._kinds[key] = _Kind(automaton, step, *given)
-        return _Step(edge, target, self._kinds[key])
-
-    def component(self, node: int) -> int:
-        return self._graph.components[node]
-
-    def kind(self, way: _Step) -> _Kind:
-        return way.kind
-
-    def moves_on(self, way: _Step, shift: Shift, case: int) -> Iterator[Move]:
-        return way.kind.moves(shift, case)
-
-    def found(self) -> OptimumFound:
-        """Search, and return what is found, also where the search does not end."""
-        passed_cap, reason, family = False, None, None
-        try:
-            self.look()
-        except Dearer as dearer:
-            passed_cap, walk = True, dearer.walk
-        except NoCertificate as none:
-            reason, walk = none.missing, self.dearest_walk()
-        except LimitReached as limit:
-            reason, walk = limit.reason, self.dearest_walk()
-        else:
-            walk = self.dearest_walk()
-            if not self._is_greedy:
-                count = sum(map(len, self.fronts.values()), 1)
-                family = ClosedFamily(count, self.value * self.unit)
-        edges, changes = _edges_of(walk), tuple([c for _, c in walk])
-        is_pinned, made = any(self._pins), len(self.members)
-        return OptimumFound(edges, changes, passed_cap, is_pinned, family, reason, made)
-
-    def joined(self) -> ClosedFamily | None:
-        """Return a family of one vector a node: entry by entry the largest of all that lead there.
-
-        Steps are monotone, so what a step makes of joined vectors bounds what it makes of each.
-        None if they pass the cap.
-        """
-        vectors: dict[int, Vector] = {0: {(): 0}}
-        waiting = [(-self.component(0), 0)]  # no edge leads to a larger number
-        while waiting:
-            check_limits()
-            _, node = heappop(waiting)
-            for step in self.leaving(node):
-                for case in step.cases:
-                    made, old = self.after(vectors[node], step, case), vectors.get(step.target)
-                    if old is not None:
-                        made = {s: max(old[s], cost) for s, cost in made.items() if s in old}
-                    if not made:
-                        return None
-                    if made != old:
-                        vectors[step.target] = made
-                        heappush(waiting, (-self.component(step.target), step.target))
-        value = max(min(vector.values()) for vector in vectors.values())
-        return ClosedFamily(len(vectors), value * self.unit)
-
-
-def searches(graph: Unfolding, cap: Fraction) -> Iterator[OptimumFound]:
+def search(graph: Unfolding, cap: Fraction) -> OptimumFound:
     """Search the quotient of an automaton, which keeps the budget `cap` if it is well-formed, for
-    its dearest walk: first with pinned values, where many are live, then without, unless too many
-    are."""
-    if not _fits(graph, cap):
-        yield OptimumFound((), (), False, False, None, "the rates have no small common unit", 0)
-        return
-    if not _is_narrow(graph, LEFT_FREE):
-        pins = _pinned(graph)
-        yield _by_cases(graph, pins, cap) or _Search(graph, cap, pins).found()
-    if _is_narrow(graph, MOST_LIVE):
-        yield _Search(graph, cap).found()
-
-
-def _fits(graph: Unfolding, cap: Fraction) -> bool:
-    """Whether a cap is few enough units: rounds may add one after the other."""
-    return cap / unit_of(graph) < _MOST_UNITS
-
-
-def _is_narrow(graph: Unfolding, most: int) -> bool:
-    return max(mask.bit_count() for mask in live_variables(graph)) <= most
+    its dearest walk."""
+    live = live_variables(graph)
+    if not fits(graph, cap):
+        return OptimumFound((), (), False, False, None, "the rates have no small common unit", 0)
+    pins: Pins = ({},) * len(live)
+    if max(mask.bit_count() for mask in live) > MOST_LIVE:
+        pins = pinned(graph, live, _LEFT_FREE)
+        found = _by_cases(graph, live, pins, cap)
+        if found is not None:
+            return found
+    return _Search(Prices(graph, live, pins, cap)).run()
 
 
 MOST_CASES = 60
 """Edges that are impossible with pinned shifts, for each of which there is a search of its own."""
 
 
-def _by_cases(graph: Unfolding, pins: Pins, cap: Fraction) -> OptimumFound | None:
+def _by_cases(
+    graph: Unfolding, live: tuple[int, ...], pins: Pins, cap: Fraction
+) -> OptimumFound | None:
     """Search by cases where some edges are impossible with the pinned shifts; None if that fails.
 
     A run that takes such an edge takes no other one: for each of them there is a search without the
     others, in which the values that its guard compares are not pinned.
     """
-    live, whole = live_variables(graph), _Search(graph, cap, pins)
-    steps = (step for node in range(len(live)) for step in whole.leaving(node))
-    blocked = sorted(step.edge for step in steps if step.kind.is_blocked)
+    prices = Prices(graph, live, pins, cap)
+    blocked = [edge for edge in range(len(graph.edges)) if prices.is_blocked(edge)]
     if not 0 < len(blocked) <= MOST_CASES:
         return None
     sources = {graph.edges[edge].source for edge in blocked}
@@ -258,40 +112,47 @@ def _by_cases(graph: Unfolding, pins: Pins, cap: Fraction) -> OptimumFound | Non
         left = (mask.bit_count() - len(own[node]) for node, mask in enumerate(live))
         if max(left) > MOST_LIVE:
             return None
-        results.append(_Search(replace(graph, leaving=leaving), cap, own).found())
+        part = replace(graph, leaving=leaving)
+        results.append(_Search(Prices(part, live, own, cap)).run())
         if results[-1].family is None:
             return None
     families = [each.family for each in results if each.family is not None]
     value = max(each.value for each in families)
     dearest = results[[each.value for each in families].index(value)]
-    family = ClosedFamily(sum(each.vectors for each in families), value, len(families))
+    family = ClosedFamily(sum(each.pairs for each in families), value, len(families))
     made = sum(each.vectors for each in results)
     return replace(dearest, family=family, vectors=made, is_pinned=True)
 
 
-def dear_walks(graph: Unfolding, cap: Fraction) -> Iterator[OptimumFound]:
-    """Look for dear walks, not for the dearest: of the vectors of a way the largest is kept.
+def dear_walk(graph: Unfolding, cap: Fraction) -> OptimumFound:
+    """Look for a dear walk, not for the dearest: of what a step makes only the first is kept.
 
-    A walk that costs more than `cap` ends the search; none is found if vectors are too wide. Of two
-    that cost as much the second goes round cycles more often: words of it may lose more.
+    Args:
+        cap: A walk that costs more ends the search.
+
+    Returns:
+        A search that did not end; a walk of no steps if vectors are too wide.
     """
-    if _is_narrow(graph, MOST_LIVE) and _fits(graph, cap):
-        search = _Search(graph, cap, is_greedy=True)
-        found = search.found()
-        yield found
-        walk = search.dearest_walk(last=True)
-        if not found.passed_cap and len(walk) > len(found.walk):
-            yield replace(found, walk=_edges_of(walk), changes=tuple([c for _, c in walk]))
+    prices = _prices(graph, cap)
+    if prices is None:
+        return OptimumFound((), (), False, False, None, "the vectors are too wide", 0)
+    return _Search(prices, most=1).run()
 
 
-def _edges_of(walk: Sequence[tuple[_Step, int]]) -> tuple[int, ...]:
-    return tuple([step.edge for step, _ in walk])
+def _prices(graph: Unfolding, cap: Fraction) -> Prices | None:
+    """Return the steps of a graph with nothing pinned; None if vectors are too wide."""
+    live = live_variables(graph)
+    if not fits(graph, cap) or max(mask.bit_count() for mask in live) > MOST_LIVE:
+        return None
+    return Prices(graph, live, ({},) * len(live), cap)
 
 
 def joined_family(graph: Unfolding, cap: Fraction) -> ClosedFamily | None:
-    """Return a closed family of one vector a node, where all vectors are too many.
+    """Return a closed family of one pair of vectors a node, where all pairs are too many.
 
-    The bound need not be tight.
+    What walks to a node and changes of their inputs cost is joined: entry by entry the largest.
+    Steps are monotone, so what a step makes of joined vectors bounds what it makes of each, and
+    vectors beyond which no step leads bound the dearest walk. The bound need not be tight.
 
     Args:
         cap: Costs above it are not told apart.
@@ -299,18 +160,126 @@ def joined_family(graph: Unfolding, cap: Fraction) -> ClosedFamily | None:
     Returns:
         None if the vectors pass the cap, or are too large.
     """
-    narrow = _is_narrow(graph, MOST_LIVE) and _fits(graph, cap)
-    return _Search(graph, cap).joined() if narrow else None
+    prices = _prices(graph, cap)
+    if prices is None:
+        return None
+    joined: dict[int, Vectors] = {0: prices.start()}
+    waiting = [(-graph.components[0], 0)]  # no edge leads to a larger number
+    while waiting:
+        check_limits()
+        _, node = heappop(waiting)
+        for step in prices.steps(node):
+            made = np.minimum(prices.after(joined[node][None], step)[0], prices.infinite)
+            if made.min(axis=2).sum(axis=1).max() > prices.cap:
+                return None
+            target = graph.edges[step.edge].target
+            larger = np.maximum(joined.get(target, 0), made.max(axis=0))
+            if target not in joined or (larger != joined[target]).any():
+                joined[target] = larger
+                heappush(waiting, (-graph.components[target], target))
+    value = max(int(vectors.min(axis=1).sum()) for vectors in joined.values())
+    return None if value > prices.cap else ClosedFamily(len(joined), value * prices.unit)
 
 
-def _pinned(graph: Unfolding) -> Pins:
-    """Pin values so that at most `LEFT_FREE` others are live at any node."""
-    live, kept, compared = live_variables(graph), [], []
-    for index, edge in enumerate(graph.edges):
-        transition = graph.transition(index)
-        for variable in bits(live[edge.target] & ~transition.assigned):
-            kept.append(((edge.source, variable), (edge.target, variable)))
-        if graph.is_internal(index):
-            compared += [((edge.source, x), 1) for x in bits(transition.above)]
-            compared += [((edge.source, x), -1) for x in bits(transition.below)]
-    return pin([list(bits(mask)) for mask in live], kept, compared)
+class _Search:
+    """The state of one search: all vectors made, with how they were reached; of the pairs that a
+    step makes `most` are kept, all if None."""
+
+    def __init__(self, prices: Prices, most: int | None = None) -> None:
+        self.prices = prices
+        self.most = most
+        self.fronts = [Front(prices.infinite) for _ in prices.graph.states]
+        self.vectors: list[Vectors] = []
+        self.origins: list[tuple[int, int, int, int]] = []  # node, parent, edge, change
+        self.heap: list[tuple[int, int, int]] = []
+        self.seen: set[tuple[int, bytes]] = set()
+        graph = prices.graph
+        self.cyclic = [any(map(graph.is_internal, leaving)) for leaving in graph.leaving]
+        self.done: set[int] = set()
+        self.expanded: set[int] = set()
+        self.entries = 0
+        self.best = -1
+        self.dearest = -1
+
+    def run(self) -> OptimumFound:
+        self._add(0, self.prices.start(), 0, (-1, -1, 0))
+        try:
+            while self.heap:
+                check_limits()
+                if self.entries > MOST_ENTRIES:
+                    reason = f"cost vectors of more than {MOST_ENTRIES} entries"
+                    return self._result(reason=reason)
+                _, _, key = heappop(self.heap)
+                node = self.origins[key][0]
+                if self.cyclic[node]:
+                    if key in self.expanded or key not in self.fronts[node]:
+                        continue
+                elif node in self.done:
+                    continue
+                if not self._expand(node, key):
+                    return self._result(passed_cap=True)
+        except LimitReached as limit:
+            return self._result(reason=limit.reason)
+        return self._result()
+
+    def _expand(self, node: int, key: int) -> bool:
+        """Take all steps from a pair of vectors; False if one of them passes the cap.
+
+        Where no walk leads back to a node, all that will ever be there is there by now: the pairs
+        of such a node are taken together.
+        """
+        graph = self.prices.graph
+        keys = [key] if self.cyclic[node] else self.fronts[node].keys
+        if self.most is not None:
+            keys = sorted(keys, key=lambda k: -int(self.vectors[k].sum()))[: self.most]
+        self.expanded.add(key)
+        self.done.add(node)
+        stack = np.stack([self.vectors[key] for key in keys])
+        for step in self.prices.steps(node):
+            after = self.prices.after(stack, step)
+            values = self.prices.normalise(after)
+            target = graph.edges[step.edge].target
+            origins = [(key, step.edge, change) for key in keys for change in step.changes]
+            pairs, costs = after.reshape((-1, *after.shape[2:])), values.reshape(-1)
+            dearest = int(costs.argmax())
+            if costs[dearest] > self.prices.cap:
+                self.origins.append((target, *origins[dearest]))
+                self.dearest = len(self.origins) - 1
+                return False
+            # The largest first: most others are within them.
+            order = np.argsort(-pairs.sum(axis=(1, 2)))[: self.most]
+            for row in order:
+                self._add(target, pairs[row], int(costs[row]), origins[row])
+        return True
+
+    def _add(self, node: int, vectors: Vectors, value: int, origin: tuple[int, int, int]) -> None:
+        """Keep a pair of vectors, its least cost and how it came, unless others are as dear."""
+        key = len(self.vectors)
+        text = node, vectors.tobytes()
+        if text in self.seen or not self.fronts[node].add(vectors, key):
+            return
+        self.seen.add(text)
+        self.vectors.append(vectors.copy())  # a view would keep its whole stack
+        self.entries += vectors.size
+        self.origins.append((node, *origin))
+        component = self.prices.graph.components[node]
+        heappush(self.heap, (-component, -int(vectors.sum()), key))
+        if value > self.best:
+            self.best, self.dearest = value, key
+
+    def _result(self, *, passed_cap: bool = False, reason: str | None = None) -> OptimumFound:
+        walk, changes = self._walk(self.dearest)
+        is_whole = not passed_cap and reason is None and self.most is None
+        pairs = sum(len(front.keys) for front in self.fronts)
+        family = ClosedFamily(pairs, self.best * self.prices.unit) if is_whole else None
+        is_pinned = any(self.prices.pins)
+        return OptimumFound(walk, changes, passed_cap, is_pinned, family, reason, len(self.vectors))
+
+    def _walk(self, key: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        steps = []
+        while self.origins[key][1] >= 0:
+            _, parent, edge, change = self.origins[key]
+            steps.append((edge, change))
+            key = parent
+        steps.reverse()
+        return tuple(edge for edge, _ in steps), tuple(change for _, change in steps)

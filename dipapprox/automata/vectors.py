@@ -1,269 +1,286 @@
-"""Cost vectors: what the shifts so far have cost, for every shift of the values that are held.
+"""Cost vectors: what the shifts so far have cost, for every shift of the values that are stored.
 
-After a part of a run and a change of its inputs a vector over {-1, 0, 1}^held says all that the
-rest needs: the least that the samples so far cost, given the shift of each value that is held; what
-is left out is dearer than a cap, and never part of a cheapest shift below it. The adversary chooses
-steps and changes of inputs, the shifts answer; the least entry is the cost of the walk that led to
-a vector. Steps are monotone, so vectors *within* others, with entries that are no larger, need no
-search: the adversary prefers larger ones. With a cap there are finitely many, so a search ends:
+After a part of a run and a change of its inputs two vectors over {0, 1}^live say all that the rest
+needs: the least cost of u (and of v; see `runs.py`) so far, given the u (v) of the last sample
+that each live variable took. Costs are whole multiples of one unit. A step from m by a transition
+takes a new u in {0, 1}: at most m(x) for `insample >= x`, at least m(x) for `insample < x`; 1 for
+u and 0 for v if the sample is shown. It costs the rate if it is not what the position prefers.
 
-- with a family of vectors that is closed: every step from one of them ends within another. Its
-  largest least entry is a budget, and the family its proof (`kernel.potential`);
-- or with a walk that costs more than the cap;
-- or at a limit, with the largest value seen.
+`∞` stands for what is impossible, and for what is so dear that it is never part of a cheapest
+shift; making entries larger keeps an upper bound an upper bound. What is added to all entries of
+one vector may be taken from the other: only sums count. So pairs are kept with least entry 0 in the
+second, and one pair is *within* another if for some amount the first vector plus it and the second
+less it are at most the other's.
 
-Component by component, since no step leads back; inside one the largest vectors first: the
-adversary's saturated loops come first and most else is within them. What walks are made of others
-say: steps of automata (`optimum`), paths of a machine's rounds (`proof_steps.potentials`).
+A fixed shift for values that many are stored beside: a strategy, where all shifts are too many.
 
-A fixed shift for values that many are held beside: a strategy, where all shifts are too many.
-Pinning a value to one shift leaves the entries with that shift: the search then finds what this
-strategy costs, an upper bound of the least budget.
+Cost vectors have an entry for every shift of the live values. Pinning a value to one shift leaves
+the entries with that shift, and makes all others ∞: the search then finds what this strategy costs,
+an upper bound of the least budget.
 
-What one step stores and all that keep it make a *web*: places, each a node and a held value, joined
-along the steps that keep the value. A web that is compared on cycles with `sample >= x` alone is
-pinned to +1, with `sample < x` alone to -1: gone round often, the cycles leave no other choice.
+What one step stores and all that keep it make a *web*: places, each a node and a live variable,
+joined along the edges that keep the value. A web that is compared on cycles with `insample >= x`
+alone is pinned to +1, with `insample < x` alone to -1: gone round often, the cycles leave no other
+choice.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from heapq import heappop, heappush
-from typing import Any, Generic, Protocol, TypeVar
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import Any, TypeVar
 
-from dipapprox.data_classes import Record
-from dipapprox.errors import NoCertificate
-from dipapprox.graphs import components
-from dipapprox.limits import check_limits
+import numpy as np
+import numpy.typing as npt
 
-Shift = tuple[int, ...]  # of the values that are held
-Cost = Any  # an integer, or a fraction
-Vector = Mapping[Shift, Cost]
-Change = Any  # of the inputs that a way reads
-Move = tuple[Shift, Cost, Shift]  # shifts at the end, what they cost, and those of samples
+from dipapprox.automata.model import Automaton, OutputSample, Transition
+from dipapprox.automata.unfolding import Unfolding, unit_of
+from dipapprox.data_classes import Record, replace
+from dipapprox.graphs import bits, components
 
+Vectors = npt.NDArray[np.int64]
+"""Shape (2, 2^live): u and v; whole numbers, at most `Prices.infinite`."""
 
-class VectorWay(Protocol):
-    """A way on from a node; `cases` are the changes of its inputs that are looked at."""
-
-    @property
-    def target(self) -> Any:
-        """Where it leads; None for an end."""
-
-    @property
-    def cases(self) -> Iterable[Change]: ...
+_Wholes = npt.NDArray[np.signedinteger[Any]]
+_LARGEST = 2**40  # units that a cap may have: sums of a few entries stay far below the end of int64
+_SMALL = 2**28  # the same for 32 bits
 
 
-Node = TypeVar("Node", bound=Hashable)
-OwnWay = TypeVar("OwnWay", bound=VectorWay)
+class VectorStep(Record):
+    """One edge, with all changes of its input that are looked at."""
+
+    edge: int
+    changes: tuple[int, ...]  # 1 and -1 at an input, else 0
+    # For every index of a new vector the old indices it may come from; the last column of an old
+    # vector, infinite, fills the rows up.
+    before: npt.NDArray[np.intp]
+    prices: npt.NDArray[np.int64]  # what each of these costs, for each change, for u and for v
 
 
-class Member(Record, Generic[Node, OwnWay]):
-    """A vector of a family."""
-
-    node: Node
-    vector: Vector
-    room: Cost  # how far all its entries together are below what is too dear
-    # The member that it was made of first, with the way and the changes; None at the start.
-    before: tuple[int, OwnWay, Change] | None = None
-
-
-class Dearer(NoCertificate):
-    """A walk costs more than the cap, whatever its samples are shifted by."""
-
-    def __init__(self, walk: Sequence[tuple[Any, Change]]) -> None:
-        super().__init__("no shifts were found for the budget")
-        self.walk = walk  # its ways, with the changes of their inputs
-
-
-class VectorSearch(ABC, Generic[Node, OwnWay]):
-    """A search for a closed family of vectors.
-
-    Args:
-        cap: Costs above it are not told apart.
-        most: Entries that all vectors may have, and, if less, vectors that others are compared
-            with.
-        is_greedy: Whether the largest vector alone is kept of what a way makes, and of a node that
-            is not come back to: then a dear walk is found, and no proof.
+class Prices:
+    """The steps of a graph in whole units.
 
     Attributes:
-        value: The largest least cost of a walk so far.
-        members: All vectors that were made; `fronts` has for each node those that are within no
-            other, by number.
+        unit: One unit, in multiples of ε.
+        cap: What the least budget cannot pass, in units, if it is finite.
+        infinite: One more.
+        live: The variables that each node's vectors speak of.
     """
 
-    def __init__(
-        self, start: Node, cap: Cost, most: int, most_compared: int, is_greedy: bool = False
-    ) -> None:
-        self._start, self._cap = start, cap
-        self._most, self._most_compared, self._is_greedy = most, most_compared, is_greedy
-        self._known: dict[tuple[int, Change], dict[Shift, list[Move]]] = {}
+    def __init__(self, graph: Unfolding, live: tuple[int, ...], pins: Pins, cap: Fraction) -> None:
+        """Prepare; `fits` must hold, and vectors speak of live variables that are not pinned."""
+        self.graph = graph
+        self.pins = pins
+        self.live = [
+            [x for x in bits(mask) if x not in pins[node]] for node, mask in enumerate(live)
+        ]
+        self.unit = unit_of(graph)
+        self.cap = int(cap / self.unit)
+        self.infinite = self.cap + 1
+        self._known: dict[int, tuple[VectorStep, ...]] = {}
+        self._shapes: dict[object, VectorStep] = {}
 
-    @abstractmethod
-    def leaving(self, node: Node) -> Iterable[OwnWay]:
-        """Return the ways on from a node that may need something."""
+    def start(self) -> Vectors:
+        return np.zeros((2, 1), dtype=np.int64)
 
-    @abstractmethod
-    def component(self, node: Node) -> int:
-        """Return the strongly connected component of a node: no way leads to a larger one."""
+    def steps(self, node: int) -> tuple[VectorStep, ...]:
+        if node not in self._known:
+            self._known[node] = tuple(self._step(edge) for edge in self.graph.leaving[node])
+        return self._known[node]
 
-    def kind(self, way: OwnWay) -> object:
-        """Return the object that ways have in common that have the same moves."""
-        return way
+    def after(self, stack: npt.NDArray[np.int64], step: VectorStep) -> npt.NDArray[np.int64]:
+        """Return what a step makes of some pairs of vectors, not normalised.
 
-    @abstractmethod
-    def moves_on(self, way: OwnWay, shift: Shift, case: Change) -> Iterable[Move]:
-        """Return moves on a way, the cheapest ones among them."""
+        Args:
+            stack: Shape (pairs, 2, 2^live).
 
-    def cost(self, node: Node, way: OwnWay, found: Vector) -> Cost | None:
-        """Return what a walk costs, from the vector at its end; None for more than the cap."""
-        return min(found.values(), default=None)
-
-    def rank(self, cost: Cost, room: Cost) -> Cost:
-        """Return what says which vectors of a component come first: the least."""
-        return room
-
-    def lasting(self, way: OwnWay, found: Vector, number: int) -> Vector:
-        """Return what is kept of the vector at the end of a way from a member."""
-        return found
-
-    def moves(self, way: OwnWay, case: Change, shift: Shift) -> Sequence[Move]:
-        """Return the cheapest moves on a way, by what they leave."""
-        known = self._known.setdefault((id(self.kind(way)), case), {})
-        if shift not in known:
-            best: dict[Shift, Move] = {}
-            for each in self.moves_on(way, shift, case):
-                if each[0] not in best or each[1] < best[each[0]][1]:
-                    best[each[0]] = each
-            known[shift] = [*best.values()]
-        return known[shift]
-
-    def after(self, vector: Vector, way: OwnWay, case: Change) -> dict[Shift, Cost]:
-        """Return the vector at the end of a way."""
-        known, found = self._known.get((id(self.kind(way)), case), {}), dict[Shift, Cost]()
-        for shift, spent in vector.items():
-            for reached, cost, _ in known.get(shift) or self.moves(way, case, shift):
-                total = spent + cost
-                if total <= self._cap and total < found.get(reached, total + 1):
-                    found[reached] = total
-        return found
-
-    def look(self) -> None:
-        """Find a closed family.
-
-        Raises:
-            Dearer: If a walk costs more than the cap.
-            NoCertificate: If there are too many vectors.
-            LimitReached: If a limit is reached.
+        Returns:
+            Shape (pairs, changes of the step, 2, 2^live at its target).
         """
-        self.value, self._entries, self._compared = 0, 0, 0
-        self._known.clear()
-        self.members: list[Member[Node, OwnWay]] = [Member(self._start, {(): 0}, self._cap + 1)]
-        self.fronts: dict[Node, dict[int, Member[Node, OwnWay]]] = {}
-        self._dearest: tuple[int, OwnWay, Change] | None = None
-        self._last: tuple[int, OwnWay, Change] | None = None
-        waiting: list[tuple[int, Cost, int]] = [(0, 0, 0)]
-        done = set[Node]()
-        while waiting:
-            check_limits()
-            *_, number = heappop(waiting)
-            member = self.members[number]
-            if number and number not in self.fronts[member.node]:
-                continue
-            if self._is_greedy and member.node in done and not self._is_cyclic(member.node):
-                continue
-            done.add(member.node)
-            for way in self.leaving(member.node):
-                made = list[tuple[Cost, Member[Node, OwnWay]]]()
-                for case in way.cases:
-                    found, before = self.after(member.vector, way, case), (number, way, case)
-                    cost = self.cost(member.node, way, found)
-                    if cost is None:
-                        raise Dearer(self._walk(before))
-                    if cost > self.value:
-                        self.value, self._dearest = cost, before
-                    if cost == self.value:
-                        self._last = before
-                    if way.target is None:
-                        continue
-                    kept = self.lasting(way, found, number)
-                    room = len(kept) * (self._cap + 1) - sum(kept.values())
-                    made.append((cost, Member(way.target, kept, room, before)))
-                if self._is_greedy:
-                    made = [min(made, key=lambda each: each[1].room)]
-                for cost, new in made:
-                    if self._add(new):
-                        place, rank = -self.component(new.node), self.rank(cost, new.room)
-                        heappush(waiting, (place, rank, len(self.members) - 1))
+        infinite = np.full((len(stack), 2, 1), self.infinite, dtype=np.int64)
+        extended = np.concatenate((stack, infinite), axis=2)
+        sums = extended[:, None, :, step.before] + step.prices
+        found: npt.NDArray[np.int64] = sums.min(axis=4)
+        return found
 
-    def _is_cyclic(self, node: Node) -> bool:
-        """Whether a way leads on within the component of a node."""
-        place = self.component(node)
-        return any(self.component(way.target) == place for way in self.leaving(node))
+    def normalise(self, stack: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Bring pairs, shape (…, 2, 2^live), to least entry 0 in v and no entry that is too dear,
+        in place.
 
-    def dearest_walk(self, last: bool = False) -> list[tuple[OwnWay, Change]]:
-        """Return the first walk that costs `value`, or the last, which goes round cycles more."""
-        return self._walk(self._last if last else self._dearest)
+        Returns:
+            The least cost of each pair; more than the cap where every shift is too dear.
+        """
+        lower, upper = stack[..., 0, :], stack[..., 1, :]
+        least = upper.min(axis=-1, keepdims=True)
+        upper -= least
+        lower += least
+        np.minimum(stack, self.infinite, out=stack)
+        values: npt.NDArray[np.int64] = lower.min(axis=-1)
+        upper[upper + values[..., None] > self.cap] = self.infinite
+        return values
 
-    def _walk(self, last: tuple[int, OwnWay, Change] | None) -> list[tuple[OwnWay, Change]]:
-        found = list[tuple[OwnWay, Change]]()
-        while last is not None:
-            number, *step = last
-            found.append((step[0], step[1]))
-            last = self.members[number].before
-        return found[::-1]
+    def _step(self, edge: int) -> VectorStep:
+        """Prepare a step, or take what was prepared for one that differs in its states only."""
+        ends, transition = self.graph.edges[edge], self.graph.transition(edge)
+        shape = (
+            *(
+                (tuple(self.live[k]), tuple(self.pins[k].items()))
+                for k in (ends.source, ends.target)
+            ),
+            *(transition.above, transition.below, transition.assigned, transition.output),
+            *(self.graph.automaton.rate(transition), self.graph.automaton.reads(transition)),
+            self.graph.automaton.fresh_cost(transition),
+        )
+        known = self._shapes.get(shape)
+        if known is None:
+            known = self._shapes[shape] = self._prepared(edge)
+        return replace(known, edge=edge)
 
-    def _add(self, new: Member[Node, OwnWay]) -> bool:
-        """Add a vector, unless it is within one that is there; drop those within it."""
-        front, room, vector = self.fronts.setdefault(new.node, {}), new.room, new.vector
-        larger = [known.vector for known in front.values() if known.room <= room]
-        self._compared += len(front)
-        if self._compared > self._most_compared:
-            raise NoCertificate("the search compares too many vectors")
-        if any(is_within(vector, each) for each in larger):
+    def _prepared(self, edge: int) -> VectorStep:
+        graph, automaton = self.graph, self.graph.automaton
+        transition = graph.transition(edge)
+        before_live = self.live[graph.edges[edge].source]
+        after_live = self.live[graph.edges[edge].target]
+        place = {variable: bit for bit, variable in enumerate(before_live)}
+        above = sum(1 << place[x] for x in bits(transition.above) if x in place)
+        below = sum(1 << place[x] for x in bits(transition.below) if x in place)
+        old = np.tile(np.arange(1 << len(before_live)), 2)
+        new = np.repeat(np.array([0, 1]), 1 << len(before_live))
+        fits = np.where(new == 1, old & above == above, old & below == 0)
+        old, new = old[fits], new[fits]
+        reached = np.zeros_like(old)
+        for bit, variable in enumerate(after_live):
+            taken = transition.assigned >> variable & 1
+            reached |= (new if taken else old >> place[variable] & 1) << bit
+        order = np.argsort(reached, kind="stable")
+        old, new, reached = old[order], new[order], reached[order]
+        counts = np.bincount(reached, minlength=1 << len(after_live))
+        column = np.arange(len(reached)) - np.repeat(np.cumsum(counts) - counts, counts)
+        shape = 1 << len(after_live), max(1, int(counts.max()))
+        before = np.full(shape, 1 << len(before_live), dtype=np.intp)
+        before[reached, column] = old
+        chosen = np.zeros(shape, dtype=np.intp)
+        chosen[reached, column] = new
+        rate = int(automaton.rate(transition) / self.unit)
+        fresh = int(automaton.fresh_cost(transition) / self.unit)
+        changes = _changes(automaton, transition)
+        forbidden = self._forbidden(edge)
+        prices = []
+        for change in changes:
+            # Rows: u prefers 1 unless the input falls, v prefers 0 unless it rises.
+            price = np.array(
+                [[0 if change < 0 else rate, rate if change < 0 else 0],
+                 [rate if change > 0 else 0, 0 if change > 0 else rate]]
+            )  # fmt: skip
+            if transition.output is OutputSample.COMPARED:
+                price[0, 0] = price[1, 1] = self.infinite
+                price[0, 1] = rate * abs(change)
+                price[1, 0] = 0
+            price[0] += fresh * abs(change)
+            price[forbidden] = self.infinite
+            prices.append(price[:, chosen])
+        return VectorStep(edge, changes, before, np.stack(prices))
+
+    def is_blocked(self, edge: int) -> bool:
+        """Whether the pinned values leave no shift to the sample of an edge."""
+        return bool(self._forbidden(edge).all(axis=1).any())
+
+    def _forbidden(self, edge: int) -> npt.NDArray[np.bool_]:
+        """Return which new u (row 0) and v (row 1), 0 or 1, the pinned values rule out."""
+        transition, ends = self.graph.transition(edge), self.graph.edges[edge]
+        before, after = self.pins[ends.source], self.pins[ends.target]
+        above = [before[x] for x in bits(transition.above) if x in before]
+        below = [before[x] for x in bits(transition.below) if x in before]
+        taken = [after[x] for x in bits(transition.assigned) if x in after]
+        forbidden = np.zeros((2, 2), dtype=bool)
+        for level in (0, 1):
+            one = any(shift < level for shift in (*above, *taken))
+            zero = any(shift >= level for shift in (*below, *taken))
+            forbidden[level] = zero, one
+        return forbidden
+
+
+def _changes(automaton: Automaton, transition: Transition) -> tuple[int, ...]:
+    """Return the changes of an input to look at: a shown sample pays for both signs alike."""
+    if not automaton.reads(transition):
+        return (0,)
+    if transition.output is OutputSample.COMPARED:
+        return tuple(change for change in automaton.changes if change)[:1]
+    return automaton.changes
+
+
+def fits(graph: Unfolding, cap: Fraction) -> bool:
+    """Whether a cap, and the rates, are few enough units for 64 bits."""
+    automaton, unit = graph.automaton, unit_of(graph)
+    costs = [automaton.rate(t) + automaton.fresh_cost(t) for t in automaton.transitions]
+    return max(cap, *costs, Fraction(0)) / unit < _LARGEST
+
+
+class Front:
+    """Vectors of one node none of which is within another.
+
+    They lie side by side, entry by entry: levels, indices, vectors, in 32 bits if that is enough.
+    Bounds have a very large number for ∞, which anything is within.
+    """
+
+    def __init__(self, infinite: int) -> None:
+        self._infinite = infinite
+        self._large = _LARGEST if infinite >= _SMALL else _SMALL
+        self._type = np.int64 if infinite >= _SMALL else np.int32
+        self._rows: _Wholes | None = None
+        self._bounds: _Wholes = np.zeros(0, dtype=self._type)
+        self._keys: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+
+    def add(self, vectors: Vectors, key: int) -> bool:
+        """Add vectors unless they are within some that are there; drop those within them."""
+        row: _Wholes = vectors[:, :, None].astype(self._type)
+        bound = np.where(row >= self._infinite, self._large, row)
+        if self._rows is None:
+            self._rows, self._bounds, self._keys = row.copy(), bound, np.array([key])
+            return True
+        gaps = np.maximum.reduce(row - self._bounds, axis=1)
+        if (gaps[0] + gaps[1] <= 0).any():
             return False
-        self._entries += len(new.vector)
-        if self._entries > self._most:
-            raise NoCertificate(f"cost vectors of more than {self._most} entries")
-        smaller = [(k, known.vector) for k, known in front.items() if known.room >= room]
-        for number, each in smaller:
-            if is_within(each, vector):
-                del front[number]
-        front[len(self.members)] = new
-        self.members.append(new)
+        gaps = np.maximum.reduce(self._rows - bound, axis=1)
+        kept = gaps[0] + gaps[1] > 0
+        if not kept.all():
+            self._rows, self._bounds = self._rows[:, :, kept], self._bounds[:, :, kept]
+            self._keys = self._keys[kept]
+        self._rows = np.concatenate((self._rows, row), axis=2)
+        self._bounds = np.concatenate((self._bounds, bound), axis=2)
+        self._keys = np.append(self._keys, key)
         return True
 
+    @property
+    def keys(self) -> list[int]:
+        """The keys of the vectors that are left."""
+        return [int(key) for key in self._keys]
 
-def is_within(vector: Vector, other: Vector) -> bool:
-    """Whether a vector has entries that are at most those of another."""
-    for shift, cost in other.items():
-        own = vector.get(shift)
-        if own is None or own > cost:
-            return False
-    return True
+    def __contains__(self, key: int) -> bool:
+        return bool((self._keys == key).any())
 
 
 # --- Pinned values --------------------------------------------------------------------------------
 
 
-LEFT_FREE = 4
-"""Values at one node that are not pinned where more are held."""
-
 Variable = TypeVar("Variable", int, str)
+Pins = tuple[dict[int, int], ...]
+"""For each node the shift, -1, 0 or 1, of each pinned variable that is live there."""
 
 
 def pin(
     live: Sequence[Sequence[Variable]],
     kept: Iterable[tuple[tuple[int, Variable], tuple[int, Variable]]],
     compared: Iterable[tuple[tuple[int, Variable], int]],
+    most: int,
 ) -> tuple[dict[Variable, int], ...]:
-    """Pin values so that at most `LEFT_FREE` others are live at any node.
+    """Pin values so that at most `most` others are live at any node.
 
     Args:
         live: The variables that are live at each node.
         kept: Places that hold the same value, at the two ends of an edge.
         compared: Places whose value is compared on a cycle, each with the shift that it wants.
+        most: How many may be left.
 
     Returns:
         For each node the shift of each variable that is pinned there.
@@ -281,9 +298,22 @@ def pin(
     pins: list[dict[Variable, int]] = [{} for _ in live]
     # Those that cycles decide first, then the ones that are live at the most nodes.
     for web, own in sorted(webs, key=lambda each: (len(each[1]) != 1, -len(each[0]))):
-        crowded = any(len(live[node]) - len(pins[node]) > LEFT_FREE for node, _ in web)
+        crowded = any(len(live[node]) - len(pins[node]) > most for node, _ in web)
         if len(own) == 1 or crowded:
             (shift,) = own if len(own) == 1 else {0}
             for node, variable in web:
                 pins[node][variable] = shift
     return tuple(pins)
+
+
+def pinned(graph: Unfolding, live: Sequence[int], most: int) -> Pins:
+    """Pin values of an automaton; `live` are masks of variables for each node."""
+    kept, compared = [], []
+    for index, edge in enumerate(graph.edges):
+        transition = graph.transition(index)
+        for variable in bits(live[edge.target] & ~transition.assigned):
+            kept.append(((edge.source, variable), (edge.target, variable)))
+        if graph.is_internal(index):
+            compared += [((edge.source, x), 1) for x in bits(transition.above)]
+            compared += [((edge.source, x), -1) for x in bits(transition.below)]
+    return pin([list(bits(mask)) for mask in live], kept, compared, most)

@@ -15,7 +15,6 @@ from functools import partial
 from itertools import chain, islice, product
 
 from dipapprox.automata.model import Automaton, Transition, is_real
-from dipapprox.automata.vectors import Dearer
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.errors import NotProved
@@ -34,7 +33,7 @@ from dipapprox.privacy.verdict import Answer
 from dipapprox.proof_steps import rays
 from dipapprox.proof_steps.automata import STATE, machines_of
 from dipapprox.proof_steps.machines import Json, number_json, read_by, value_json
-from dipapprox.proof_steps.potentials import PotentialSearch
+from dipapprox.proof_steps.potentials import Dearer, PotentialSearch
 from dipapprox.proof_steps.rays import Growth, Part, ray_step
 from dipapprox.proof_steps.serving import MOST_ENTRIES, potential_step
 from dipapprox.proof_steps.verdicts import WrittenProof, first_replayed

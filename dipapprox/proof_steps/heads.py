@@ -17,7 +17,7 @@ from itertools import permutations, product
 from math import lcm
 from typing import Any
 
-from dipapprox.automata.vectors import Move, Shift, pin
+from dipapprox.automata.vectors import pin
 from dipapprox.data_classes import Record
 from dipapprox.errors import NoCertificate
 from dipapprox.graphs import strong_components
@@ -34,6 +34,7 @@ from dipapprox.limits import check_limits, check_states
 from dipapprox.proof_steps.liveness import live_at_head
 from dipapprox.proof_steps.machines import Json, form_json, number_json, stored_json
 
+Shift = tuple[int, ...]  # of the held cells, in units
 Changes = tuple[Number, ...]  # of the inputs that a path reads
 _Number = Any  # an integer, or a fraction that is none
 _Terms = tuple[tuple[int, _Number], ...]  # of a form; its constant is the same in both runs
@@ -47,8 +48,11 @@ class _Sampled(Record):
     signs: tuple[int, ...]
 
 
+Move = tuple[Shift, _Number, Shift]  # shifts at the end, what they cost, and those of samples
+
+
 class Moves:
-    """The moves on one path: how its samples may be shifted, in units, and what it leaves.
+    """The cheapest moves on one path, by what they leave.
 
     Args:
         held: The cells that it leaves which hold something random.
@@ -62,6 +66,7 @@ class Moves:
     ) -> None:
         self._unit, self._budget = unit, budget
         self._held = [_terms(number_form(path.store[name])) for name in held]
+        self._known: dict[tuple[Shift, Changes], list[Move]] = {}
         # Samples that are compared together with inputs make up for the changes of these.
         compared = (atom for form, _ in path.guards for atom, _ in form.terms)
         wide = any(isinstance(path.atoms[atom], Read) for atom in compared)
@@ -84,6 +89,16 @@ class Moves:
             if isinstance(said, Form):
                 self._demands[said.terms[-1][0]].append((_terms(said), True))
 
+    def after(self, shift: Shift, case: Changes) -> list[Move]:
+        """Return those for shifts of the cells at its beginning, and changes of inputs."""
+        if (shift, case) not in self._known:
+            best: dict[Shift, Move] = {}
+            for each in self._all(shift, case):
+                if each[0] not in best or each[1] < best[each[0]][1]:
+                    best[each[0]] = each
+            self._known[shift, case] = list(best.values())
+        return self._known[shift, case]
+
     def prices(self, shift: Shift, case: Changes, chosen: Shift) -> list[_Number]:
         """Return what each sample of a move costs."""
         shifts, found = list[_Number](), list[_Number]()
@@ -97,8 +112,7 @@ class Moves:
                 shifts.append(next(changes) / self._unit if atom else shift[number])
         return found
 
-    def of(self, shift: Shift, case: Changes) -> Iterator[Move]:
-        """Yield those for shifts of the cells at its beginning, and changes of inputs."""
+    def _all(self, shift: Shift, case: Changes) -> Iterator[Move]:
         changes = iter(case)
         partial: list[tuple[tuple[_Number, ...], _Number, Shift]] = [((), 0, ())]
         for number, (atom, demands) in enumerate(zip(self._atoms, self._demands, strict=True)):
@@ -216,7 +230,7 @@ class Heads:
         # For each head its strongly connected component: no path leads to a larger one.
         self.components = dict(zip(self.ways, strong_components(after), strict=True))
 
-    def pins(self) -> dict[Head, dict[int, int]]:
+    def pins(self, most: int) -> dict[Head, dict[int, int]]:
         """Return fixed shifts, in units, of cells by place: at any head few are without one."""
         numbers = {head: number for number, head in enumerate(self.ways)}
         kept, compared = list[tuple[_Place, _Place]](), list[tuple[_Place, int]]()
@@ -238,7 +252,7 @@ class Heads:
                         held = atoms[number]
                         if isinstance(held, Held):
                             compared.append(((own, held.cell), 1 if coefficient > 0 else -1))
-        pins = pin([head.held for head in self.ways], kept, compared)
+        pins = pin([head.held for head in self.ways], kept, compared, most)
         return {
             head: {head.held.index(name): shift for name, shift in own.items()}
             for head, own in zip(self.ways, pins, strict=True)

@@ -13,10 +13,13 @@ or a sample and a number.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from heapq import heappop, heappush
+from itertools import count
+from typing import Any
 
-from dipapprox.automata.vectors import LEFT_FREE, Cost, Move, Shift, Vector, VectorSearch, is_within
+from dipapprox.data_classes import Record, field
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.forms import Form
 from dipapprox.kernel.paths import Sample
@@ -29,6 +32,7 @@ from dipapprox.proof_steps.heads import (
     Heads,
     Moves,
     QuietRuns,
+    Shift,
     Way,
     fast,
     node_of,
@@ -39,12 +43,35 @@ from dipapprox.proof_steps.machines import Json, form_json, number_json
 _Leaf = tuple[int | None, Sequence[tuple[Shift, Shift]]]
 """Where a path leads, and for every move its allowance and the shifts of the samples."""
 
+_Cost = Any  # in prices of `Heads`: an integer, or a fraction
+Vector = Mapping[Shift, _Cost]  # the least cost for every shift; what is left out is too dear
 MOST_ENTRIES = 200_000  # of all vectors
 MOST_COMPARED = 500_000  # vectors that others are compared with: some seconds
 MOST_PATIENCE = 3_000  # vectors; from then on entries that grow round after round are given up
+LEFT_FREE = 4  # cells at one head that are shifted by all there is where those of others are fixed
 
 
-class PotentialSearch(VectorSearch[Head, Way]):
+class Member(Record, frozen=False):
+    """A vector of a closed family."""
+
+    head: Head
+    vector: Vector
+    # The member that it was made of first, with the way and the changes; None at the start.
+    before: tuple[int, Way, Changes] | None = None
+    # For each way and case the member that it leads to; None at ends.
+    links: dict[tuple[int, Changes], int | None] = field(default_factory=dict)
+    needed: set[Shift] = field(default_factory=set)  # the entries that have to be allowances
+
+
+class Dearer(NoCertificate):
+    """A walk costs more than the budget, whatever its samples are shifted by."""
+
+    def __init__(self, walk: Sequence[tuple[Way, Changes]]) -> None:
+        super().__init__("no shifts were found for the budget")
+        self.walk = walk  # its ways, with the changes of their inputs
+
+
+class PotentialSearch:
     """The search for nodes.
 
     Args:
@@ -63,18 +90,19 @@ class PotentialSearch(VectorSearch[Head, Way]):
         self._machine = machine
         self._heads = Heads(machine, with_facts)
         self._ways, self._unit = self._heads.ways, self._heads.unit
-        super().__init__(START, fast(budget / self._heads.price), most, MOST_COMPARED)
+        self._budget: _Cost = fast(budget / self._heads.price)
         self.quiet = QuietRuns(machine, self._heads, with_quiet)
         self._needy = self._needing()
+        self._least: _Cost = 0
         self._pins: dict[Head, dict[int, int]] = {}
-        # For each vector: for each way and case the one that it leads to, None at ends.
-        self._links: dict[int, dict[tuple[int, Changes], int | None]] = {}
-        self._needed: dict[int, set[Shift]] = {}  # its entries that have to be allowances
+        self._members: list[Member] = []
+        self._front: dict[Head, list[int]] = {}
+        self._entries, self._compared, self._most = 0, 0, most
 
     @property
     def least(self) -> Fraction:
         """The budget that the proof needs that was found, not more than B."""
-        return self._heads.price * Fraction(self.value)
+        return self._heads.price * Fraction(self._least)
 
     def step(self) -> Json:
         """Return a proof.
@@ -87,7 +115,7 @@ class PotentialSearch(VectorSearch[Head, Way]):
         self._find()
         reached = self._reached()
         nodes = self._written(reached)
-        heads = [self.members[number].node for number in reached]
+        heads = [self._members[number].head for number in reached]
         places = {(head.values, head.held): place for place, head in enumerate(heads) if place}
         return step_of(nodes, self.quiet.written(places))
 
@@ -98,48 +126,46 @@ class PotentialSearch(VectorSearch[Head, Way]):
         of them are too many.
         """
         wide = any(len(head.held) > LEFT_FREE for head in self._ways)
-        for pins in (*([self._heads.pins()] if wide else ()), {}):
+        for pins in (*([self._heads.pins(LEFT_FREE)] if wide else ()), {}):
             self._pins = pins
             try:
-                self.look()
+                self._look()
             except NoCertificate:
                 if not pins:
                     raise
             else:
                 return
 
-    def leaving(self, node: Head) -> list[Way]:
-        return [way for way in self._ways[node] if not self._needs_nothing(node, way)]
-
-    def component(self, node: Head) -> int:
-        return self._heads.components[node]
-
-    def moves_on(self, way: Way, shift: Shift, case: Changes) -> Iterator[Move]:
-        pins = {} if way.target is None else self._pins.get(way.target, {})
-        for move in self._moves(way).of(shift, case):
-            if all(move[0][place] == level for place, level in pins.items()):
-                yield move
-
-    def cost(self, node: Head, way: Way, found: Vector) -> Cost | None:
-        wanted, needs = self._at_ends(node, way), way.target is None or way.target in self._needy
-        if (needs and not found) or any(shift not in found for shift in wanted):
-            return None
-        dearest = min(found.values()) if needs else 0
-        return max([dearest, *(found[shift] for shift in wanted)])
-
-    def rank(self, cost: Cost, room: Cost) -> Cost:
-        return -cost  # a walk that costs more is soon found
-
-    def lasting(self, way: Way, found: Vector, number: int) -> Vector:
-        """Return a vector; where many were seen, without what grew since its head was there."""
-        if way.target not in self._needy:
-            return {}
-        last: int | None = number if len(self.members) > MOST_PATIENCE else None
-        while last is not None and self.members[last].node != way.target:
-            before = self.members[last].before
-            last = None if before is None else before[0]
-        old = {} if last is None else self.members[last].vector
-        return {s: cost for s, cost in found.items() if cost <= old.get(s, cost)} or found
+    def _look(self) -> None:
+        """Find a closed family of vectors with the pinned shifts alone."""
+        self._least, self._entries, self._compared = 0, 0, 0
+        self._members, self._front = [Member(START, {(): 0})], {}
+        # Nothing leads back to a component that is done with: so all costs of it are known.
+        waiting: list[tuple[int, _Cost, int, int]] = [(0, 0, 0, 0)]
+        order = count(1)
+        while waiting:
+            check_limits()
+            *_, number = heappop(waiting)
+            member = self._members[number]
+            if number and number not in self._front[member.head]:
+                continue
+            for way in self._ways[member.head]:
+                for case in way.cases:
+                    if self._needs_nothing(member.head, way):
+                        continue
+                    found = self._after(member.vector, way, case)
+                    wanted = self._at_ends(member.head, way)
+                    needs = way.target is None or way.target in self._needy
+                    if (needs and not found) or any(shift not in found for shift in wanted):
+                        raise Dearer([*self._walk(number), (way, case)])
+                    dearest = min(found.values()) if needs else 0
+                    self._least = max([self._least, dearest, *(found[shift] for shift in wanted)])
+                    if way.target is None:
+                        continue
+                    kept = self._lasting(way.target, found, number) if needs else {}
+                    if self._add(way.target, kept, (number, way, case)):
+                        place = -self._heads.components[way.target]
+                        heappush(waiting, (place, -dearest, next(order), len(self._members) - 1))
 
     def _needs_nothing(self, head: Head, way: Way) -> bool:
         """Whether a way is impossible, seen by nobody, or a quiet end."""
@@ -169,96 +195,154 @@ class PotentialSearch(VectorSearch[Head, Way]):
         ends = self.quiet.of(way.target).items()
         return [shift for last, shift in ends if not (quiet and last in own)]
 
+    # --- vectors -----------------------------------------------------------------------------
+
+    def _after(self, vector: Vector, way: Way, case: Changes) -> dict[Shift, _Cost]:
+        """Return the vector at the end of a path."""
+        found: dict[Shift, _Cost] = {}
+        pins = {} if way.target is None else self._pins.get(way.target, {})
+        for shift, spent in vector.items():
+            for after, cost, _ in self._moves(way).after(shift, case):
+                if pins and any(after[place] != level for place, level in pins.items()):
+                    continue
+                total = spent + cost
+                if total <= self._budget and total < found.get(after, total + 1):
+                    found[after] = total
+        return found
+
     def _moves(self, way: Way) -> Moves:
         if way.moves is None:
             held = () if way.target is None else way.target.held
-            way.moves = Moves(way.path, held, self._unit, self._heads.price, self._cap)
+            way.moves = Moves(way.path, held, self._unit, self._heads.price, self._budget)
         return way.moves
+
+    def _walk(self, number: int) -> list[tuple[Way, Changes]]:
+        """Return the walk that led to a member."""
+        found = []
+        before = self._members[number].before
+        while before is not None:
+            found.append(before[1:])
+            before = self._members[before[0]].before
+        return found[::-1]
+
+    def _lasting(self, head: Head, vector: Vector, number: int) -> Vector:
+        """Return a vector; where many were seen, without what grew since its head was there."""
+        last: int | None = number if len(self._members) > MOST_PATIENCE else None
+        while last is not None and self._members[last].head != head:
+            before = self._members[last].before
+            last = None if before is None else before[0]
+        old = {} if last is None else self._members[last].vector
+        return {s: cost for s, cost in vector.items() if cost <= old.get(s, cost)} or vector
+
+    def _add(self, head: Head, vector: Vector, before: tuple[int, Way, Changes]) -> bool:
+        """Add a vector, unless it is within one that is there; drop those within it."""
+        front = self._front.setdefault(head, [])
+        self._compared += len(front)
+        if self._compared > MOST_COMPARED:
+            raise NoCertificate("the search compares too many vectors")
+        if any(_within(vector, self._members[k].vector) for k in front):
+            return False
+        self._entries += len(vector)
+        if self._entries > self._most:
+            raise NoCertificate("the proof is too large")
+        front[:] = [k for k in front if not _within(self._members[k].vector, vector)]
+        front.append(len(self._members))
+        self._members.append(Member(head, vector, before))
+        return True
 
     # --- writing -----------------------------------------------------------------------------
 
     def _reached(self) -> list[int]:
-        """Return the vectors that a proof needs, and note their links."""
+        """Return the members that a proof needs, with their links."""
+        kept = [0, *sorted(k for front in self._front.values() for k in front)]
         waiting = [0]
-        self._links, self._needed = {}, {}
-        for number in waiting:  # which grows
-            if number in self._links:
-                continue
-            links, member = self._links.setdefault(number, {}), self.members[number]
-            for place, way in enumerate(self._ways[member.node]):
-                for case in () if self._needs_nothing(member.node, way) else way.cases:
-                    links[place, case] = None
+        for number in kept:
+            member = self._members[number]
+            for place, way in enumerate(self._ways[member.head]):
+                for case in () if self._needs_nothing(member.head, way) else way.cases:
+                    target = None
                     if way.target is not None:
-                        found = self.after(member.vector, way, case)
-                        front = self.fronts[way.target].items()
-                        target = next(k for k, own in front if is_within(found, own.vector))
-                        links[place, case] = target
-                        waiting.append(target)
-            least = min(member.vector, key=lambda shift: (member.vector[shift], shift), default=())
-            self._needed[number] = {least} & member.vector.keys()
-        return sorted(self._links)
+                        found = self._after(member.vector, way, case)
+                        target = next(
+                            k
+                            for k in self._front[way.target]
+                            if _within(found, self._members[k].vector)
+                        )
+                    member.links[place, case] = target
+        reached = {0}
+        while waiting:
+            for target in self._members[waiting.pop()].links.values():
+                if target is not None and target not in reached:
+                    reached.add(target)
+                    waiting.append(target)
+        return sorted(reached)
 
     def _written(self, reached: Sequence[int]) -> list[Json]:
         numbers = {member: number for number, member in enumerate(reached)}
+        for number in reached:
+            vector = self._members[number].vector
+            if vector:
+                least = min(vector, key=lambda shift: (vector[shift], shift))
+                self._members[number].needed.add(least)
         while self._grow(reached):
             check_limits()
-        return [self._node(number, numbers) for number in reached]
+        return [self._node(self._members[k], numbers) for k in reached]
 
     def _grow(self, reached: Sequence[int]) -> bool:
         """Add what entries that are needed come from; return whether there was something."""
         grown = False
         for number in reached:
-            for (place, case), target in self._links[number].items():
-                for wanted in self._wanted(number, place, target):
-                    source = self._source(number, place, case, *wanted)[0]
-                    if source not in self._needed[number]:
-                        self._needed[number].add(source)
+            member = self._members[number]
+            for (place, case), target in member.links.items():
+                for wanted in self._wanted(member, place, target):
+                    source = self._source(member, place, case, *wanted)[0]
+                    if source not in member.needed:
+                        member.needed.add(source)
                         grown = True
         return grown
 
-    def _wanted(self, number: int, place: int, target: int | None) -> list[tuple[Shift, Cost]]:
+    def _wanted(self, member: Member, place: int, target: int | None) -> list[tuple[Shift, _Cost]]:
         """Return the entries at the end of a way, with what they may cost."""
         if target is None:
-            return [((), self._cap)]
-        head, vector = self.members[number].node, self.members[target].vector
-        ends = self._at_ends(head, self._ways[head][place])
-        return [(shift, vector[shift]) for shift in sorted(self._needed[target])] + [
-            (shift, self._cap) for shift in ends
+            return [((), self._budget)]
+        after = self._members[target]
+        ends = self._at_ends(member.head, self._ways[member.head][place])
+        return [(shift, after.vector[shift]) for shift in sorted(after.needed)] + [
+            (shift, self._budget) for shift in ends
         ]
 
     def _source(
-        self, number: int, place: int, case: Changes, wanted: Shift, most: Cost
+        self, member: Member, place: int, case: Changes, wanted: Shift, most: _Cost
     ) -> tuple[Shift, Shift]:
         """Return an entry that an entry at the end comes from, and the shifts of the samples."""
-        member = self.members[number]
-        way = self._ways[member.node][place]
+        way = self._ways[member.head][place]
         found = [
-            (shift not in self._needed[number], spent + cost, shift, chosen)
+            (shift not in member.needed, spent + cost, shift, chosen)
             for shift, spent in member.vector.items()
-            for after, cost, chosen in self.moves(way, case, shift)
+            for after, cost, chosen in self._moves(way).after(shift, case)
             if after == wanted and spent + cost <= most
         ]
         _, _, source, chosen = min(found)
         return source, chosen
 
-    def _node(self, number: int, numbers: Mapping[int, int]) -> Json:
-        needed, member = sorted(self._needed[number]), self.members[number]
-        head = member.node
+    def _node(self, member: Member, numbers: Mapping[int, int]) -> Json:
+        needed = sorted(member.needed)
+        head = member.head
         allowances: list[Json] = []
         for shift in needed:
             moved: list[Json] = [number_json(self._unit * each) for each in shift]
-            left = self._heads.price * (self._cap - member.vector[shift])
+            left = self._heads.price * (self._budget - member.vector[shift])
             allowances.append([number_json(left), moved])
         cases: list[Json] = []
-        for place, way in enumerate(self._ways[head]):
+        for place, way in enumerate(self._ways[member.head]):
             if self._needs_nothing(head, way):
                 cases.append(None)
                 continue
             leaves: dict[Changes, _Leaf] = {}
             for case in way.cases:
-                target = self._links[number][place, case]
-                wanted = self._wanted(number, place, target)
-                moves = [self._source(number, place, case, *each) for each in wanted]
+                target = member.links[place, case]
+                wanted = self._wanted(member, place, target)
+                moves = [self._source(member, place, case, *each) for each in wanted]
                 leaves[case] = None if target is None else numbers[target], moves
             cases.append(self._nested(way, needed, leaves, 0))
         return node_of(head, allowances, cases)
@@ -315,3 +399,8 @@ class PotentialSearch(VectorSearch[Head, Way]):
                 written.append(form_json(form) if terms else number_json(form.constant))
             found.append(written)
         return found
+
+
+def _within(vector: Vector, other: Vector) -> bool:
+    """Whether a vector has entries that are at most those of another."""
+    return all(shift in vector and vector[shift] <= cost for shift, cost in other.items())

@@ -172,10 +172,10 @@ class EndlessProof(BudgetAnswer, kw_only=True):
                 return "published weight, under WF+"
             case ClosedFamily(cells=int(cells)):
                 return f"cost vectors of coarser cells of samples, at {count(cells, 'node')}"
-            case ClosedFamily(vectors=vectors, cases=1):
-                return f"a closed family of {count(vectors, 'cost vector')}"
-            case ClosedFamily(vectors=vectors, cases=cases):
-                families = f"closed families of {count(vectors, 'cost vector')}"
+            case ClosedFamily(pairs=pairs, cases=1):
+                return f"a closed family of {count(pairs, 'pair')} of cost vectors"
+            case ClosedFamily(pairs=pairs, cases=cases):
+                families = f"closed families of {count(pairs, 'pair')} of cost vectors"
                 return f"by {count(cases, 'case')}, {families}"
             case _:
                 assert_never(analysis.upper)

@@ -13,7 +13,7 @@ from dipapprox import SourceError
 from dipapprox.automata.analysis import analyse
 from dipapprox.automata.cells import cells_of
 from dipapprox.automata.model import Automaton, OutputSample, automaton_of, check
-from dipapprox.automata.optimum import ClosedFamily, OptimumFound, joined_family, searches
+from dipapprox.automata.optimum import ClosedFamily, OptimumFound, joined_family, search
 from dipapprox.automata.runs import Changes, Run, dependencies, orders, run_cost, run_of
 from dipapprox.automata.structures import holds
 from dipapprox.automata.unfolding import Quotient, Unfolding, augment, quotient, with_visible_stops
@@ -30,12 +30,6 @@ from tests.cases import cases, check_answers, evaluated, part
 
 def quotient_of(found: Automaton) -> Quotient:
     return quotient(augment(found))
-
-
-def search(graph: Unfolding, cap: Fraction) -> OptimumFound:
-    """The last of all searches: without pinned values, unless too many are live."""
-    *_, found = searches(graph, cap)
-    return found
 
 
 def budget_of(graph: Unfolding) -> OptimumFound:
@@ -176,9 +170,8 @@ def test_pins_never_give_too_little(monkeypatch) -> None:
         graph = quotient_of(random_automaton(seed, variables=2, states=4)).graph
         free = budget_of(graph)
         with monkeypatch.context() as patch:
-            patch.setattr("dipapprox.automata.optimum.MOST_LIVE", seed % 2)
-            patch.setattr("dipapprox.automata.optimum.LEFT_FREE", seed % 2)
-            patch.setattr("dipapprox.automata.vectors.LEFT_FREE", seed % 2)
+            patch.setattr("dipapprox.automata.optimum.MOST_LIVE", 0)
+            patch.setattr("dipapprox.automata.optimum._LEFT_FREE", seed % 2)
             pinned = budget_of(graph)
         if pinned.family is not None:
             assert free.family.value <= pinned.family.value
@@ -229,8 +222,7 @@ def test_cases_never_give_too_little(monkeypatch) -> None:
         free = search(graph, cap)
         with monkeypatch.context() as patch:
             patch.setattr("dipapprox.automata.optimum.MOST_LIVE", 2)
-            patch.setattr("dipapprox.automata.optimum.LEFT_FREE", 0)
-            patch.setattr("dipapprox.automata.vectors.LEFT_FREE", 0)
+            patch.setattr("dipapprox.automata.optimum._LEFT_FREE", 0)
             cases = search(graph, cap).family
         if cases is not None and cases.cases > 1:
             assert free.family.value <= cases.value
