@@ -64,7 +64,7 @@ def evaluate(
             grids = [space for part in (number, *own) if (space := spaces.get(part))]
             values[number] = _value(graph, number, grids, [values[part] for part in own], eps)
             size = spaces[number].size if number in spaces else 0
-            work = grids[0].size if grids and len(own) > 1 else size  # of products in integrals, too
+            work = grids[0].size if grids and len(own) > 1 else size  # a product's in integrals
             spend((work * (1 + accuracy.bits // 200) // 2 + 10) * (1 + len(own) // 2))
             held += size
             if held > MOST_VALUES:
