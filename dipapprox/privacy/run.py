@@ -106,7 +106,7 @@ class Witness(DistinguishedPair):
     Attributes:
         at_least: None where all of S is in `rows`. Else S is the set of all outputs that are more
             than e^eps_prv times as likely under `input`, too many to list: at least so many, of
-            which `rows` are examples.
+            which `rows` are examples; there are none where a limit came before them.
     """
 
     delta_enclosure: Enclosure
@@ -129,7 +129,13 @@ class Witness(DistinguishedPair):
         """Say after the listed outputs that they are examples, if they are."""
         if self.at_least is None:
             return ""
-        return f", of at least {self.at_least} outputs that are more than e^ε_prv times as likely"
+        those = "outputs that are more than e^ε_prv times as likely"
+        return f", of at least {self.at_least} {those}" if self.rows else f"all {those}"
+
+    def examples(self, name: str) -> tuple[str, ...]:
+        """Say below its table what the set is, if that does not list it."""
+        listed = "the output above" if self.rows else ""
+        return () if self.at_least is None else (f"{name}: {listed}{self.others()}",)
 
     def fields(self, inputs: tuple[Cell, ...], output_cells: tuple[Cell, ...]) -> dict[str, object]:
         """Return it as plain data: the field "witness" of every answer."""

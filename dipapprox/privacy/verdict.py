@@ -208,10 +208,9 @@ class Verdict(Record, RunResult):
         relation = f" > {self.delta_text} = δ" if certain else ""
         if witness.argument is not None:
             relation += f": {witness.argument}"
-        examples = () if witness.at_least is None else (f"S: the output above{witness.others()}",)
         total = (
             f"Pr[S | input] - e^({self.eps_prv_text}) Pr[S | adjacent] in "
             f"{witness.delta_enclosure}{relation}"
         )
         table = pair_table(self._witness_title, pair, self.output_cells, witness.rows)
-        return table, *examples, total
+        return table, *witness.examples("S"), total

@@ -131,6 +131,11 @@ def verify(setting: Setting, claim: Claim) -> Verdict:
         if shown is not None:
             with suppress(LimitReached):  # what is proved stays so without a set that shows it
                 witness = subject.details().describe(shown, claimed)
+        if witness is None and shown is not None and answer is Answer.NOT_DP:
+            # Delta is that of all outputs of a larger ratio; it is > 0, so there are some.
+            by_signs = None if shown.delta.lower > claim.delta else shown.proof
+            argument = None if by_signs is None else by_signs.argument
+            witness = Witness(*shown.pair, (), shown.delta, argument, at_least=1)
         checked, bits, engine = search.checked, search.bits, subject.engine()
         exact = Engine.EXACT.value  # closed forms, if they decided some pair
         if search.exactly > 0 and exact not in engine.split(" + "):

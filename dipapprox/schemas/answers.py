@@ -221,7 +221,7 @@ VERIFY = kinds_of(
 )
 
 
-class IntervalWitness(PairWitness, frozen=True, kw_only=True):
+class IntervalWitness(Witness, frozen=True, kw_only=True):
     """A witness at one ε of an interval."""
 
     eps: Rational

@@ -65,7 +65,7 @@ class ViolationWitness(Statement, frozen=True):
         Text | None,
         Meta(
             description="why the two sides are null: "
-            "the exact forms tell them apart, their enclosures do not"
+            "exact forms or their difference tell them apart, their enclosures do not"
         ),
     ]
     violated_on: tuple[EpsilonRange, ...] | None

@@ -45,10 +45,12 @@ from dipapprox.privacy.decisions.delta import as_ratio, read_delta
 from dipapprox.privacy.decisions.search import sign_patterns
 from dipapprox.privacy.decisions.signs import SignChanges, Signs, check_delta, merged
 from dipapprox.privacy.notation import as_latex, as_text
+from dipapprox.privacy.published.details import PublishedDetails
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verifier import verify
 from dipapprox.semantics.execution import execute
 from tests.cases import cases, check_answers, evaluated, examples, template_of, text_of
+from tests.schemas import check_schema
 
 FORMULAS = [
     "exp(-2)*eps",
@@ -403,3 +405,43 @@ def test_published_numbers_are_decided_by_budgets_and_enclosures(noise, asked, a
         assert judged.answer is Answer.NOT_DP
     with pytest.raises(UserError, match="needs finite outputs"):
         dipapprox.decide(program, violations=True)
+
+
+TWO_NUMBERS = (
+    "input q in 0..2\noutput y in real\noutput z in real\nadjacent linf 1\n"
+    "y <- Lap(q, 1 / eps)\nz <- Lap(q, {} / eps)\n"
+)
+
+
+def test_what_is_violated_stays_so_where_a_limit_leaves_no_outputs(monkeypatch) -> None:
+    def limited(*_: object) -> None:
+        raise LimitReached("no more time")
+
+    program = dipapprox.parse(TWO_NUMBERS.format(2))
+    monkeypatch.setattr(PublishedDetails, "describe", limited)
+    found = dipapprox.decide(program, budget="1.485", delta=0, interval="1/2..2")
+    assert found.answer is Answer.NOT_DP and found.reason is None
+    shown = found.violation
+    assert shown.rows == () and shown.left is shown.right is None
+    assert {abs(a - b) for a, b in zip(shown.input, shown.adjacent, strict=True)} == {1}
+    assert "all outputs that are more than" in shown.not_enclosed
+    check_schema("decide", found.to_dict())
+    asked = {"verify": (1, "sqrt(2)"), "verify_interval": ("1/2..2", "1.4 * eps")}
+    for schema, (eps, eps_prv) in asked.items():
+        judged = dipapprox.verify(program, eps=eps, eps_prv=eps_prv, delta=0)
+        assert judged.answer is Answer.NOT_DP and judged.witness.rows == ()
+        assert judged.witness.delta_enclosure.lower > 0
+        assert "S: all outputs that are more than" in str(judged)
+        check_schema(schema, judged.to_dict())
+
+
+def test_sides_that_are_not_enclosed_apart_are_not_shown() -> None:
+    """The largest δ of two numbers at ε = 1 for 1/2 is known; the masses of its set are not."""
+    claim = {"budget": "1/2", "delta": "3503207/10000000", "interval": "1/2..1"}
+    found = dipapprox.decide(dipapprox.parse(TWO_NUMBERS.format(1)), **claim)
+    assert found.answer is Answer.NOT_DP
+    shown = found.violation
+    assert shown.left is shown.right is None
+    assert "left minus right, without δ, is in [0.3504959" in shown.not_enclosed
+    assert "[0, 1]" not in str(found) and "0.35049" in str(found)
+    check_schema("decide", found.to_dict())

@@ -253,15 +253,15 @@ def certified(verdict: Verdict, question: DecisionQuestion) -> Violation:
     left = sum((row.probability for row in rows), nothing)
     factor = eps_prv_factor(question.budget * eps, verdict.precision)
     adjacent = sum((row.adjacent_probability for row in rows), nothing)
-    claimed = Enclosure.exact(verdict.claim.delta)
-    # The right side is below the left one, whatever the size of e^{tε}.
-    right = Enclosure(min(claimed.lower, left.lower), left.upper)
-    if factor.upper is not None:
-        right = intervals.multiply(Enclosure(factor.lower, factor.upper), adjacent) + claimed
     pair, engine = (witness.input, witness.adjacent), verdict.engine
-    if witness.argument is None:
-        return Violation(*pair, rows, eps, left, right, checked_by=engine)
-    reason = f"the two sides are not told apart by enclosures, but {witness.argument}"
+    if factor.upper is not None or not adjacent.upper:
+        grown = Enclosure(factor.lower, factor.upper or factor.lower)  # of 0 where it has no end
+        right = intervals.multiply(grown, adjacent) + Enclosure.exact(verdict.claim.delta)
+        if left.lower > right.upper:
+            return Violation(*pair, rows, eps, left, right, checked_by=engine)
+    difference = f"left minus right, without δ, is in {witness.delta_enclosure}, above δ"
+    reason = f"the two sides are not told apart by enclosures, but {witness.argument or difference}"
+    reason = "; ".join((reason, *witness.examples("O")))
     return Violation(*pair, rows, eps, not_enclosed=reason, checked_by=engine)
 
 

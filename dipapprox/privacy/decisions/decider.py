@@ -310,8 +310,8 @@ def _is_answer(
     """Take what a verdict for all ε between two says; return whether that ends the run."""
     found = verdict if isinstance(verdict, Verdict) else verdict.violation
     if verdict.answer is Answer.NOT_DP and found is not None:
-        run.answer, run.count = Answer.NOT_DP, Count(found.pairs or 0)
         run.violation = by_closed_forms.certified(found, run.question)
+        run.answer, run.count = Answer.NOT_DP, Count(found.pairs or 0)
         return True
     run.count = Count(max(run.count.pairs, verdict.pairs or 0))
     if verdict.interrupted:

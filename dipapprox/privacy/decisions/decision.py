@@ -200,7 +200,7 @@ class Violation(runs.DistinguishedPair):
 
     Attributes:
         left: Encloses the left side; None, as `right`, if enclosures do not tell the sides apart:
-            then it is the exact sign of their difference that does.
+            then the exact sign of their difference does, or an enclosure of it as a whole.
         right: Encloses the right side; it lies below.
         not_enclosed: Why `left` and `right` are None; None if they are not.
         ranges: Where this pair and O violate the claim; None outside the decidable class, and where
