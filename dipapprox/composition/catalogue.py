@@ -410,12 +410,14 @@ def greatest_loss(mechanism: Mechanism, bits: int) -> Enclosure | None:
     if loss is not None and rate == 1:
         return Enclosure.exact(loss)
     with precision(bits):
-        if loss is not None:
-            factor = 1 + to_ball(rate) * to_ball(loss).expm1()
+        if loss is not None:  # e^loss may be larger than any ball: ln(1 - r + r e^a) otherwise
+            share = to_ball(rate) + to_ball(1 - rate) * (-to_ball(loss)).exp()
+            found = to_enclosure(to_ball(loss) + share.log())
         else:
             pairs = rational_pairs(mechanism)
             if pairs is None or not all(p and q for p, q in pairs):
                 return None
-            factor = to_ball(max(max(p / q, q / p) for p, q in pairs))
-        found = to_enclosure(factor.log())
-    return None if isinstance(found, NotEnclosed) else found
+            found = to_enclosure(to_ball(max(max(p / q, q / p) for p, q in pairs)).log())
+    if isinstance(found, NotEnclosed):  # which does not say that it is infinite
+        raise LimitReached(found.reason)
+    return found

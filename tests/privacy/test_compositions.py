@@ -637,3 +637,10 @@ def test_what_statements_tell_with_their_own_delta_is_exact(
     exact = composed.delta(least).delta_enclosure
     assert exact.lower == exact.upper == F(delta)
     assert composed.epsilon(0).eps_prv_enclosure.infinite
+
+
+def test_greatest_losses_of_samples_are_finite_however_large() -> None:
+    composed = dipapprox.compose([{"mechanism": "laplace", "scale": "1e-60", "subsample": "1/2"}])
+    found = composed.epsilon(0).eps_prv_enclosure
+    assert not found.infinite and abs(found.upper - 10**60) < 10**30
+    assert composed.verify("1e61", 0).answer is Answer.DP
