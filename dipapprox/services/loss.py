@@ -107,8 +107,8 @@ class Runs(Record, eq=False):
         return self.system.gain(total_of(self.first), total_of(self.second))
 
     def is_one_sided(self) -> bool:
-        """Whether the first run can answer so, and the second cannot."""
-        if not self.first or self.second:
+        """Whether the first run can answer so, and the second cannot, or by more densities."""
+        if not self.first or (self.second and self.orders[0] >= self.orders[1]):
             return False
         eps = self.system.eps
         return eps is None or sign_at(total_of(self.first), eps) > 0

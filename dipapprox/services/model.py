@@ -23,6 +23,7 @@ from collections.abc import Collection, Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 from math import ceil, floor
+from operator import itemgetter
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.cache import Cache
@@ -232,16 +233,19 @@ def spelled_out(outcome: CallOutcome) -> Iterator[CallOutcome]:
         yield replace(outcome, reply=tuple([n for n, _ in shown]), probability=probability)
 
 
-def one_sided_reply(left: Step, right: Step) -> tuple[Value, ...] | None:
-    """Return a reply that is possible for the first step only; None if none was found.
+def one_sided_reply(left: Step, right: Step) -> tuple[int, tuple[Value, ...]] | None:
+    """Return a reply that is possible for the first step only, and with how many densities; None if
+    none was found.
 
-    Numbers shown by continuous noise have probability 0 elsewhere; any will do.
+    Numbers shown by continuous noise have probability 0 elsewhere; any will do. Those of the fewest
+    densities come first: of none, the reply itself has a probability.
     """
     labels = {outcome.label for outcome in right}
+    found: list[tuple[int, tuple[Value, ...]]] = []
     for outcome in left:
         if outcome.label in labels:
             continue
-        # A whole number that no outcome has for an end or a reply.
+        # A whole number that no outcome has for an end or a reply, and one that is not whole.
         known = [Fraction(0), *(v for o in right for v in o.reply if isinstance(v, Fraction))]
         known += [Fraction(end) for o in right for each in o.samples for end in each.ends or ()]
         beyond = Fraction(floor(max(known)) + 1)
@@ -251,15 +255,17 @@ def one_sided_reply(left: Step, right: Step) -> tuple[Value, ...] | None:
         ]
         for reply in product(*candidates):
             # In a run that shows it with a higher order it has the probability 0.
-            orders = [each[0] for o in (outcome, *right) if (each := chance_of(o, reply))]
-            if orders[0] < min(orders[1:], default=orders[0] + 1):
-                return reply
-    return None
+            own = chance_of(outcome, reply)
+            others = [each[0] for o in right if (each := chance_of(o, reply))]
+            if own and own[0] < min(others, default=own[0] + 1):
+                found.append((own[0], reply))
+                break
+    return min(found, key=itemgetter(0), default=None)
 
 
 def _some(published: Published, beyond: Fraction) -> tuple[Fraction, ...]:
     if published.ends is None:
-        return (beyond,)
+        return beyond, beyond + Fraction(1, 2)
     low, high = published.ends
     return tuple(Fraction(n) for n in dict.fromkeys((low, high, min(low + 1, high))))
 

@@ -114,7 +114,8 @@ class RunPairs:
         covers: Covering pairs, and how the first one of each comes about of those that gain most.
         least: What the calls in which the runs differ gain alone, where both come to one state.
         parents: For each state how it was first come to; None for the initial one.
-        one_sided: The first reply that only the first run can give: node, call, reply.
+        one_sided: The first reply that only one run can give: node, call, reply, and whether that
+            is the second, which is found where noise of several kinds has no other way.
         determined: Whether replies determine all successors, and the first call too.
         calm: The least data, where it is numbers.
     """
@@ -126,7 +127,7 @@ class RunPairs:
         self.covers: dict[int, Covering] = {}
         self.least = _FREE
         self.parents: dict[State, Arrival | None] = {}
-        self.one_sided: tuple[int, Call, tuple[Value | None, ...]] | None = None
+        self.one_sided: tuple[int, Call, tuple[Value | None, ...], bool] | None = None
         self.determined = True
         self.numbers: dict[Node, int] = {}
         self._plain: dict[tuple[int, int], Fraction | None] = {}
@@ -289,11 +290,21 @@ class RunPairs:
         groups = [(left, right)]
         plain = True
         if visible and not (len(left) == 1 == len(right) and left[0].label == right[0].label):
-            reply = one_sided_reply(left, right)
-            if reply is not None:
-                self.one_sided = place, call, reply
+            told, missing = one_sided_reply(left, right), None
+            if told is None:
+                try:
+                    groups = list(self.grouped(left, right))
+                except Inexpressible as reason:
+                    missing = reason
+            back = one_sided_reply(right, left) if missing or (told and told[0]) else None
+            if back is not None and (told is None or back[0] < told[0]):
+                self.one_sided = place, call, back[1], True
                 return
-            groups = list(self.grouped(left, right))
+            if told is not None:
+                self.one_sided = place, call, told[1], False
+                return
+            if missing is not None:
+                raise missing
             plain = not any(each.samples for each in (*left, *right))
         for ours, theirs in groups:
             self.determined &= plain and len(ours) == 1 == len(theirs)

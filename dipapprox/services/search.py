@@ -182,12 +182,14 @@ class PairSearch:
             if edge.gain.is_unbounded
         )
         if only is not None:
-            node, call, reply = only
-            ends = [(node, SeenCall(call, call, reply))]
+            ends = [(only[0], SeenCall(only[1], only[1], only[2]))]
         for node, last in ends:
             path = self.path_to((node,))
             if path is not None:
-                yield [*self.events_from(*path[:2]), last]
+                course = [*self.events_from(*path[:2]), last]
+                if only is not None and only[3]:  # adjacent calls are so in both orders
+                    course = [SeenCall(e.second, e.first, e.reply) for e in course]
+                yield course
 
     def repetition(self, known: Loss, cycle: Cycle) -> Loss:
         """Return what is known when the calls round a cycle were run on values; where replies leave
