@@ -87,6 +87,11 @@ class Adjacency(NamedTuple):
             return all((second, first) in self.pairs for first, second in self.pairs)
         return self.norm in ("linf", "l1", "l0", "all")
 
+    @property
+    def is_free(self) -> bool:
+        """Whether what changes may do so by any amount."""
+        return self.norm in ("all", "l0")
+
     def holds(self, first: Input, second: Input) -> bool:
         """Whether a pair of different inputs is adjacent."""
         if first == second:
@@ -103,11 +108,9 @@ class Adjacency(NamedTuple):
 
     def change(self, width: Fraction | None, left: Number) -> tuple[Number, Number]:
         """Return the least and the largest change of a number of a range, where others leave so
-        much of the radius; None is the width of an endless range.
+        much of the radius; None is the width of an endless range, where changes have ends.
         """
-        if self.norm == "pairs" or (self.norm in ("all", "l0") and width is None):
-            raise Refused("inputs may change by any amount")
-        most = left if width is None else width if self.norm in ("all", "l0") else min(left, width)
+        most = left if width is None else width if self.is_free else min(left, width)
         return -most * (self.norm != "increasing"), most * (self.norm != "decreasing")
 
     def allows(self, price: Number) -> bool:

@@ -199,6 +199,9 @@ class Ways(Walk[Path]):
         spend(4 * len(state.guards))
         return replace(state, store=copied(state.store), guards=(*state.guards, *guards))
 
+    def _weighted(self, state: Path, weight: Ratio) -> Path:
+        return replace(state, store=copied(state.store), weight=state.weight * weight)
+
     def _end(self, state: Path) -> None:
         state.ended = True
         self._ended.append(state)

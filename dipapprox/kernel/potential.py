@@ -52,6 +52,13 @@ behind it none. The second runs take the same paths to the node, and end so, too
 others come there: those of other paths to such a node, or of whole runs, take these paths, and
 where one leads on from another, publish something in between.
 
+Choices. Paths tell apart what is chosen at random, with probabilities that are the same at all
+inputs: the shift of a path has them as factors on both sides. Runs that are quiet together choose
+each for itself. What is joined holds all that samples in its region may do, whatever is chosen.
+
+Any change. Where an input may change by any amount, that is not known: all that has to be >= 0, 0,
+or worth a number, has to be so without it. Shifts may be as large as it is.
+
 Cases. A proof may say for an input of a path what is done if it changes by its least and by its
 largest change: shifts s for changes D that meet guards and publish the same form a convex set of
 pairs (D, s), on which the cost is convex, so what is between is served as well, by averages. For
@@ -163,7 +170,9 @@ def _next(
             case Held():
                 low = high = own.shifts[atom]
             case Read(name):
-                low, high = machine.change(name)
+                if (change := machine.change(name)) is None:
+                    continue
+                low, high = change
             case Sample(mean=mean):
                 # The noise is the same: what moves is the mean.
                 low, high = between(Form(0, mean.terms), apart)
@@ -393,7 +402,7 @@ class _Step:
                     shifts.append(Form(fixed[number]) if number in fixed else only(number))
                 case Sample():
                     stated = read_form(next(given, None), number)
-                    if any(k not in self._changes for k, _ in stated.terms):
+                    if not all(isinstance(path.atoms[k], Read) for k, _ in stated.terms):
                         raise BadProof("shifts depend on inputs")
                     shifts.append(over(stated, shifts))
         if next(given, None) is not None:

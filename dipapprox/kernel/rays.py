@@ -12,7 +12,9 @@ with sign * a_i size_i <= 1 for the signs of the shifts of z_i (`laws`); left ou
 cannot be > 0. No budget B < c serves at any eps > 0, where c is the least of all these runs; and no
 budget B < e - p serves every eps, where e is the least c - d, and p the sum of |z_i| / size_i at z.
 Where all noise is light, c > 0 and c - d > 0 stand for any number; where there is none, d < 0 = c
-does, too, and of guards alone, one of which is > 0, c = d = 0, or c - d = 0.
+does, too, and of guards alone, one of which is > 0, c = d = 0, or c - d = 0. Where inputs change by
+any amount, u and u_N are adjacent for every N: of w and c multiples N w and N c serve as well, and
+so any number.
 
 Proof. On S the sum is >= 0, or -M h. So sum of a_i z_i >= c t - d - M h at u_t, for one of
 finitely many runs. Noise that can be shifted has E exp(theta eps a_i z_i) <= K for theta < 1 and
@@ -57,7 +59,7 @@ from dipapprox.kernel.forms import NOTHING, Form, Stored, has_integers, only, ov
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.machine import Number
-from dipapprox.kernel.paths import Held, Path, Read, Sample
+from dipapprox.kernel.paths import CERTAIN, Held, Path, Read, Sample
 from dipapprox.kernel.reading import as_exact, as_integer, as_list, as_name, as_rows, as_word
 from dipapprox.kernel.regions import combined, known_forms
 from dipapprox.kernel.rounds import Follower, Rounds
@@ -272,6 +274,8 @@ def ray(machine: Rounds, step: Mapping[str, Any]) -> Budgets:
     last], "multipliers" of all turns of every run that publishes the same.
     """
     run = along(machine.follower, step["paths"])
+    if any(turn.weight is not CERTAIN for turn in run):
+        raise Refused("choices on a ray")
     large = as_word(step["eps"], "eps", ("every", "large")) == "large"
     parts = read_parts(step["parts"], run)
     if parts and (large or machine.adjacency.norm not in ("linf", "increasing", "decreasing")):
@@ -312,7 +316,8 @@ def ray(machine: Rounds, step: Mapping[str, Any]) -> Budgets:
             losses.append(lost - price if large else lost)
     if not runs or (losses and min(losses) <= 0):
         raise Refuted("nothing is lost on the ray")
-    below = None if parts or not losses else Fraction(min(losses))
+    endless = parts or (machine.adjacency.is_free and not large)
+    below = None if endless or not losses else Fraction(min(losses))
     return Budgets(None, below, not (large or others))
 
 

@@ -1,10 +1,12 @@
 """What follows from linear forms that are >= 0, or > 0; and paths joined to regions.
 
 Orders. A form c (x - y) + b with c > 0, or one in which 0 stands for x or y, says that x - y is at
-least -b / c, or above it. Such differences add up: x - y and y - z to x - z. A form follows from
-others if it is a difference of which sums of theirs say as much; they contradict each other if a
-sum says of x - x that it is above 0, or at least a number > 0. Forms of another kind say nothing. A
-form whose last atom is a continuous sample is > 0 where it is >= 0, but for a set of probability 0.
+least -b / c, or above it. Here x and y are atoms, or one of them is 0 and the other a sum of more
+atoms, the first one times 1: forms of the same sum are compared. Such differences add up: x - y and
+y - z to x - z. A form follows from others if it is a difference of which sums of theirs say as
+much; they contradict each other if a sum says of x - x that it is above 0, or at least a number
+> 0. A form whose last atom is a continuous sample is > 0 where it is >= 0, but for a set of
+probability 0.
 
 Joined paths. Paths that read, draw and publish the same, and leave the same in cells, are joined in
 the region where all differences are as they follow from the guards of each of these paths that is
@@ -22,6 +24,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from math import lcm
+from typing import Any
 
 from dipapprox.kernel.errors import BadProof, spend
 from dipapprox.kernel.forms import Form, size_of, total
@@ -33,8 +36,10 @@ from dipapprox.kernel.walk import Guard
 
 NUMBER = -1  # stands for 0 among the numbers of atoms
 
-Order = dict[tuple[int, int], tuple[Number, bool]]
-"""By two atoms, what their difference is at least, or (True) above."""
+Ends = tuple[Any, Any]  # x and y: each an atom, `NUMBER`, or the terms of a sum
+
+Order = dict[Ends, tuple[Number, bool]]
+"""By x and y, what their difference is at least, or (True) above."""
 
 
 def order_of(known: Iterable[Guard]) -> Order | None:
@@ -42,15 +47,15 @@ def order_of(known: Iterable[Guard]) -> Order | None:
 
     Sums are of integers: multiples of a unit, `many` times, and of how many a sum is above.
     """
-    listed, unit = list[tuple[int, int, Number, bool]](), 1
+    listed, unit = list[tuple[Any, Any, Number, bool]](), 1
     for form, strict in known:
         if (ends := _ends_of(form)) is not None:
             (high, low), least = ends
             listed.append((high, low, least, strict))
             unit = lcm(unit, least.denominator)
             spend(4 + size_of(least) + size_of(unit))
-    rows: dict[int, dict[int, int]] = {atom: {} for own in listed for atom in own[:2]}
-    # A sum has fewer: it leads from an atom to another, and to the first again.
+    rows: dict[Any, dict[Any, int]] = {end: {} for own in listed for end in own[:2]}
+    # A sum has fewer: it leads from one end to another, and to the first again.
     many = 2 * len(rows) + 1
     for high, low, least, strict in listed:
         both = int(least * unit) * many + strict
@@ -82,17 +87,26 @@ def follows(form: Form, strict: bool, order: Order) -> bool:
     return ends is not None and ends[0] in order and order[ends[0]] >= (ends[1], strict)
 
 
-def _ends_of(form: Form) -> tuple[tuple[int, int], Number] | None:
+def _ends_of(form: Form) -> tuple[Ends, Number] | None:
     """Return x, y and -b / c for a form c (x - y) + b with c > 0."""
+    one: Any
     match form.terms:
         case ((one, factor),):
             other = NUMBER
         case ((one, factor), (other, opposite)) if factor == -opposite:
             pass
+        case ((_, factor), *_):
+            one, other = form.scaled(1 / Fraction(factor)).terms, NUMBER
         case _:
             return None
     least = -form.constant if abs(factor) == 1 else -form.constant / abs(Fraction(factor))
     return ((one, other) if factor > 0 else (other, one)), least
+
+
+def _above(ends: Ends, least: Number) -> Form:
+    """Return x - y - a number."""
+    sums = [e if isinstance(e, tuple) else ((e, 1),) * (e != NUMBER) for e in ends]
+    return total([(Form(0, sums[0]), 1), (Form(0, sums[1]), -1)], -least)
 
 
 def read_guards(json: object, atoms: int) -> list[Guard]:
@@ -138,10 +152,10 @@ def _region(
     """Return the region of some paths; None if it is not known to have no more than they have."""
     orders = [order for k in numbers if (order := order_of(known_forms(paths[k]))) is not None]
     region: list[Guard] = []
-    for pair in sorted(set.intersection(*map(set, orders)) if orders else ()):
-        least, strict = min(order[pair] for order in orders)
-        terms = sorted(zip(pair, (1, -1), strict=True))
-        region.append((Form(-least, tuple([t for t in terms if t[0] != NUMBER])), strict))
+    for ends in orders[0] if orders else ():
+        if all(ends in order for order in orders):
+            least, strict = min(order[ends] for order in orders)
+            region.append((_above(ends, least), strict))
     atoms, known = paths[numbers[0]].atoms, [*facts, *region]
     order = order_of(known)
     for number, path in enumerate(paths):

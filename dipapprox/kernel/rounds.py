@@ -42,6 +42,7 @@ from dipapprox.kernel.machine import (
 )
 from dipapprox.kernel.paths import Changes, Path, Read, Ways
 from dipapprox.kernel.reading import as_flag, as_list, as_name, as_record
+from dipapprox.kernel.signs import Signs
 from dipapprox.kernel.walk import Noise, Where
 
 
@@ -65,16 +66,22 @@ class Rounds:
         """What follows its blocks: every part of a run once, whoever asks."""
         return Follower(self)
 
-    def change(self, name: str) -> tuple[Number, Number]:
-        """Return the least and the largest change of an input between adjacent runs."""
+    def change(self, name: str) -> tuple[Number, Number] | None:
+        """Return the least and the largest change of an input between adjacent runs.
+
+        None if it may change by any amount.
+        """
         low, high = self.inputs[name].low, self.inputs[name].high
         width = None if low is None or high is None else high - low
+        if width is None and self.adjacency.is_free:
+            return None
         least, most = self.adjacency.change(width, self.adjacency.radius)
         return (ceil(least), floor(most)) if self.whole else (least, most)
 
     def changes(self, path: Path) -> Changes:
         """Return between what the changes of the inputs lie that a path reads, by atom."""
-        return {k: self.change(a.name) for k, a in enumerate(path.atoms) if isinstance(a, Read)}
+        reads = ((k, self.change(a.name)) for k, a in enumerate(path.atoms) if isinstance(a, Read))
+        return {k: change for k, change in reads if change is not None}
 
     def extremes(self, change: tuple[Number, Number]) -> list[Number]:
         """Return the changes of an input that all others are averages of; of integers, all."""
@@ -93,7 +100,7 @@ class Rounds:
             return False
         if norm == "l0" or self.whole:
             return radius < 2
-        return all(self.change(name)[1] == radius for name in self.inputs)
+        return all(self.change(name) == (-radius, radius) for name in self.inputs)
 
 
 def read_rounds(json: object) -> Rounds:
@@ -141,6 +148,7 @@ class Follower(Ways):
     def __init__(self, machine: Rounds) -> None:
         super().__init__()
         self.machine, self._whenever = machine, frozenset(machine.whenever)
+        self._signs: Signs = Signs.at(None)
         self.turns, self.round = cache(self._turns), cache(self._round)
 
     def _turns(self, before: Path | None) -> list[Path]:

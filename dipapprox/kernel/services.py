@@ -24,7 +24,7 @@ from typing import NamedTuple
 from dipapprox.kernel.errors import BadProof, NotProved, Refused, spend
 from dipapprox.kernel.exact import exact_values
 from dipapprox.kernel.exponentials import Ratio
-from dipapprox.kernel.forms import Form, Stored, copied
+from dipapprox.kernel.forms import Form, Stored
 from dipapprox.kernel.forward import Ended, Run, State
 from dipapprox.kernel.machine import (
     Adjacency,
@@ -244,6 +244,3 @@ class Calls(Ways):
     def nothing_done(self, store: Sequence[Value]) -> Path:
         """Return the path on which nothing is done."""
         return self.unchanged(dict(zip(self._open, store, strict=True)), self._held)
-
-    def _weighted(self, state: Path, weight: Ratio) -> Path:
-        return replace(state, store=copied(state.store), weight=state.weight * weight)

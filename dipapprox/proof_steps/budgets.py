@@ -306,7 +306,7 @@ def _runs(
         paths = machine.follower.turns(None)
         known = bounds.between
         if known is None or known.grows is None:
-            ends = {name: machine.change(name) for name in machine.inputs}
+            ends = {name: machine.change(name) or (-1, 1) for name in machine.inputs}
             rays = [{name: (each[side],) for name, each in ends.items()} for side in (1, 0)]
             rays += [{name: (end,)} for name, each in ends.items() for end in each]
             guessed = (([path], ray) for ray in rays for path in range(len(paths)))

@@ -285,12 +285,14 @@ class Heads:
 
     def _way(self, head: Head, own: list[int], path: Path) -> Way:
         changes = self._machine.changes(path).items()
+        if len(changes) < len(path.reads):
+            raise NoCertificate("inputs may change by any amount")
         ends = tuple([(k, tuple(self._machine.extremes(change))) for k, change in changes])
         known = order_of([*head.facts, *known_forms(path)])
         if known is None:
             return Way(own, path, None, False, ends)
         target = self.target(path)
-        if target is not None and self._with_facts and known:
+        if target is not None and self._with_facts:
             facts = []
             places: list[tuple[int, int, Number]] = [(NUMBER, NUMBER, 0)]
             for number, name in enumerate(target.held):
@@ -298,8 +300,8 @@ class Heads:
                 if len(form.terms) == 1 and form.terms[0][1] == 1:
                     places.append((number, form.terms[0][0], form.constant))
             for (high, x, a), (low, y, b) in permutations(places, 2):
-                if (x, y) in known:
-                    least, strict = known[x, y]
+                if x == y or (x, y) in known:
+                    least, strict = known.get((x, y), (0, False))
                     terms = sorted([(high, 1), (low, -1)])
                     known_terms = tuple(t for t in terms if t[0] != NUMBER)
                     facts.append((Form(b - a - least, known_terms), strict))

@@ -280,7 +280,8 @@ def ray_step(
     if least is not None and least <= 0:
         raise NoCertificate("nothing is lost on the ray that was found")
     pairs = [(value, _ZERO) for value in noise]
-    return written_ray("every", paths, ray, pairs, listed, parts), None if parts else least
+    endless = parts or machine.adjacency.is_free
+    return written_ray("every", paths, ray, pairs, listed, parts), None if endless else least
 
 
 def needed(

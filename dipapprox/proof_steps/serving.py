@@ -20,7 +20,7 @@ from dipapprox.kernel.errors import budget as work
 from dipapprox.kernel.forms import Form, only, over
 from dipapprox.kernel.laws import BOTH, FAMILIES
 from dipapprox.kernel.machine import Number, read_machine
-from dipapprox.kernel.paths import Path, Sample, between
+from dipapprox.kernel.paths import Path, Read, Sample, between
 from dipapprox.kernel.potential import in_common
 from dipapprox.kernel.regions import joined, known_forms, order_of
 from dipapprox.kernel.rounds import Rounds
@@ -49,8 +49,8 @@ def alone_step(machine: Rounds, budget: Fraction, ask: Callable[[], None]) -> Js
         guards = {numbers.setdefault(form, len(numbers)): form for form, _ in path.guards}
         shared = next((k for k, own in alike[-MOST_SHARED:] if own.serves(guards)), None)
         if shared is None:
-            own = Shifts(machine, path, budget, ask)
             try:
+                own = Shifts(machine, path, budget, ask)
                 cases.append(own.case())
             except NoCertificate:
                 if order_of(known_forms(path)) is not None:
@@ -72,6 +72,7 @@ class Shifts:
         self._machine, self._path = machine, path
         self._budget, self._ask = budget, ask
         self._ranges = machine.changes(path)
+        self._reads = [k for k, atom in enumerate(path.atoms) if isinstance(atom, Read)]
         # How much more an atom is: a form over changes and what samples move beside their means.
         self._moved: list[Form] = []
         for number, atom in enumerate(path.atoms):
@@ -107,7 +108,7 @@ class Shifts:
         """Let the last sample in a number that is published keep it where it is; return what has to
         be >= 0 where there is none."""
         *_, (last, factor) = published.terms or ((-1, 1),)
-        if last in self._ranges or last < 0:
+        if last < 0 or isinstance(self._path.atoms[last], Read):
             return [published, published.scaled(-1)]
         rest = Form(0, published.terms[:-1]).scaled(Fraction(-1) / factor)
         put = {number: only(number) for number in range(len(self._path.atoms))} | {last: rest}
@@ -132,6 +133,8 @@ class Shifts:
                 most = only(count + number) if sign in signs else _NOTHING
                 self._rows.append(most.plus(more.scaled(-sign)))
         rows = [[(k, -c) for k, c in row.terms if k not in self._ranges] for row in self._rows]
+        if any(k in self._reads for row in rows for k, _ in row):
+            raise NoCertificate("inputs that may change by any amount are compared")
         return LinearProgramme(rows, rates, sides)
 
     def _between(self, fixed: Mapping[int, Number]) -> Json:
@@ -165,7 +168,7 @@ class Shifts:
         }
 
     def _written(self, found: Optimum[int], fixed: Mapping[int, Number]) -> Json:
-        put = {k: Form(fixed[k]) if k in fixed else only(k) for k in self._ranges}
+        put = {k: Form(fixed[k]) if k in fixed else only(k) for k in self._reads}
         put.update((k, Form(number)) for k, number in found.shift.items())
         shifts = [over(form, put) for form in self._moved]
         self._chosen.append(shifts)

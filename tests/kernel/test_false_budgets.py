@@ -168,6 +168,45 @@ def near(low: Json = None, high: Json = None, **adjacency: Json) -> Json:
     return machine | ({"adjacency": adjacency} if adjacency else {})
 
 
+ANY, ONE_OF_ALL = {"norm": "all"}, {"norm": "l0", "radius": 1}
+X, Q = ["cell", "x"], ["cell", "q"]
+
+
+def far(*block: Json, family: str = "Lap") -> Json:
+    """An input without ends may change by any amount: noise around it, and what is done with it."""
+    return {**near(**ANY), "body": [draw("x", Q, 1, family), *block]}
+
+
+def one_of_two(*block: Json, **ends: Json) -> Json:
+    """One of two inputs changes: the first one between ends, and the second by any amount."""
+    machine = once(ONE_OF_ALL, "a", "b")
+    machine["inputs"][0][1] = {"low": None, "high": None, **ends}
+    return {**machine, "body": [draw("x", ["cell", "a"]), draw("y", ["cell", "b"]), *block]}
+
+
+def either(machine: Json, budget: int, *cases: Json) -> Fraction:
+    """Replay: one input changes at a time; the only path has these cases."""
+    return proves(machine, [node([list(cases)], [[budget, []]])])
+
+
+COIN = ["choose", ["cell", "c"], [[0, "1/3"], [1, "2/3"]], False]
+
+
+def tossed(chances: Json, cases: list[Json], budget: int = 0) -> Fraction:
+    """Replay: a coin is told, and a sample around an input is not."""
+    coin = ["choose", ["cell", "c"], [[k, chance] for k, chance in enumerate(chances)], False]
+    machine = {**alone("Lap", False), "body": [coin, draw("x", Q), say(["cell", "c"])]}
+    return proves(machine, [node(cases, [[budget, []]])])
+
+
+def hidden(cases: list[Json], budget: int) -> Fraction:
+    """Replay: a coin that nobody sees says whether it is told on which side of 0 a sample is."""
+    told = ["if", [">", X, 0], [say(1)], [say(0)]]
+    coin = ["if", ["=", ["cell", "c"], 0], [["forget", ["c"]], told], [["forget", ["c"]], say(1)]]
+    machine = {**alone("Lap", False), "body": [COIN, draw("x", Q), coin]}
+    return proves(machine, [node(cases, [[budget, []]])])
+
+
 def around(value: Json) -> Fraction:
     """Integers are drawn around what one of them leaves, round after round."""
     body = [draw("t", 0, 1, "DLap"), ["set", ["cell", "h"], value]]

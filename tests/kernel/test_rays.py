@@ -42,6 +42,31 @@ def summed(*powers: int, family: str = "Lap", **fields: Any) -> Budgets:
     return lost({**machine, "body": [*draws, decided]}, {**RAY, **ray, **fields}, "9/10")
 
 
+ALL, ONE_OF_ALL, ONE_STEP = (
+    {"norm": "all"},
+    {"norm": "l0", "radius": 1},
+    {"norm": "l1", "radius": 1},
+)
+
+
+def far(adjacency: Any, budget: Any = None, coin: bool = False, **fields: Any) -> Budgets:
+    """Replay: a sample around an input is at most 0, which loses any budget; or a coin is seen."""
+    machine, tossed = (
+        alone("Lap", False),
+        ["choose", ["cell", "c"], [[0, "1/2"], [1, "1/2"]], False],
+    )
+    if coin:
+        seen = ["if", ["=", ["cell", "c"], 0], [["forget", ["c"]]], [say(2), ["exit"]]]
+        machine["body"] = [machine["body"][0], tossed, seen, machine["body"][1]]
+    ray = {
+        "paths": [1],
+        "inputs": [["q", [[0, 1]]]],
+        "noise": [[0, -1]],
+        "multipliers": [[[[0, 1]]]],
+    }
+    return lost({**machine, "adjacency": adjacency}, {**RAY, **ray, **fields}, budget)
+
+
 ABOVE = {"paths": [0], "inputs": [["q", [[1, -1]]]]}
 
 BOUNDED = text_of("kernel/rays-bounded")
