@@ -108,8 +108,10 @@ class Adjacency(NamedTuple):
 
     def change(self, width: Fraction | None, left: Number) -> tuple[Number, Number]:
         """Return the least and the largest change of a number of a range, where others leave so
-        much of the radius; None is the width of an endless range, where changes have ends.
+        much of the radius; None is the width of an endless range.
         """
+        if self.norm == "pairs" or (self.is_free and width is None):
+            raise Refused("inputs may change by any amount")
         most = left if width is None else width if self.is_free else min(left, width)
         return -most * (self.norm != "increasing"), most * (self.norm != "decreasing")
 
