@@ -19,7 +19,7 @@ import pytest
 import dipapprox.deferred  # noqa: F401 -- who has no programs does not wait for the rest
 from dipapprox.errors import UserError
 from dipapprox.privacy import run as options
-from dipapprox.questions import claims
+from dipapprox.questions import claim_lines, claims
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -32,7 +32,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ProgramFil
     """Collect a program that has a name of the patterns."""
     if not any(fnmatch(file_path.name, each) for each in parent.config.getini("dpg_files")):
         return None
-    if file_path.suffix == ".py" and not claims.has_claims(file_path):
+    if file_path.suffix == ".py" and not claim_lines.has_claims(file_path):
         return None
     return ProgramFile.from_parent(parent, path=file_path)
 

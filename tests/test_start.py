@@ -180,6 +180,19 @@ def test_pytest_loads_no_module_at_once() -> None:
     assert type(claims.__spec__.loader) is LateImports
 
 
+def test_pytest_looks_for_claims_without_the_rest() -> None:
+    code = """
+import sys
+from pathlib import Path
+from dipapprox import pytest_plugin
+assert pytest_plugin.claim_lines.has_claims(Path("examples/mechanisms.py"))
+"""
+    found = with_folders(said_by(code + _LOADED))
+    ours = {name for name in found if name.startswith("dipapprox.")}
+    assert "dipapprox.questions.claim_lines" in ours and len(ours) <= 10
+    assert "flint" not in found
+
+
 def test_a_module_can_be_changed_before_it_is_loaded() -> None:
     code = """
 import dipapprox.deferred

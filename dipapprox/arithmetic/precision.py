@@ -204,7 +204,10 @@ def exponential(x: Fraction, bits: int) -> Enclosure:
 def taylor(
     function: Callable[[arb_series], arb_series], center: arb, half: arb, terms: int
 ) -> list[arb]:
-    """Return the first coefficients of t -> f(center + half t), f made of power series."""
+    """Return the first coefficients of t -> f(center + half t), f made of power series.
+
+    To be called inside a `precision` block only: flint's longest series is the process's, too.
+    """
     before, ctx.cap = ctx.cap, max(ctx.cap, terms)  # no series is longer than that
     try:
         found = function(arb_series([center, half], terms))

@@ -25,8 +25,8 @@ from dipapprox.cli.command import REPORT, stop_watching
 from dipapprox.data_classes import replace
 from dipapprox.errors import EarlyEnd, NoCertificate, UserError
 from dipapprox.limits import Progress, silent
+from dipapprox.privacy import charts, page
 from dipapprox.privacy import description as descriptions
-from dipapprox.privacy import page
 from dipapprox.privacy import result as results
 from dipapprox.source import HIDDEN, visible
 
@@ -105,7 +105,7 @@ def check_place(path: Path, flag: str) -> None:
 
 def check_report(path: Path) -> None:
     """Refuse a place where a page cannot be, or is already, before anything is computed."""
-    page.check_suffix(path)
+    charts.file_to_write(path, page.SUFFIX)
     check_place(path, REPORT)
     if path.exists():
         raise UserError(f"{REPORT}: '{path}' exists already", "choose another name")

@@ -22,7 +22,7 @@ from typing import TypeAlias
 
 from dipapprox.arithmetic.enclosure import Enclosure, short
 from dipapprox.data_classes import Record
-from dipapprox.errors import UserError
+from dipapprox.errors import UserError, shorten
 
 Scale: TypeAlias = Callable[[float], float]
 """From a value to a place in the picture."""
@@ -212,6 +212,16 @@ def needs_powers(drawn: Sequence[Fraction | float], claimed: Sequence[Fraction] 
     return min(small) < LOGARITHMIC_BELOW or 5 * flat >= len(positive)
 
 
+def file_to_write(given: object, suffix: str) -> Path:
+    """Return the path of a file; a `UserError` if it is none, or its name does not end so."""
+    if not isinstance(given, str | Path):
+        raise UserError(f"a file is a path or its text, got {shorten(repr(given))}")
+    path = Path(given)
+    if path.suffix.lower() != suffix:
+        raise UserError(f"cannot write '{path.name}'", f"the name must end in {suffix}")
+    return path
+
+
 class Picture(Record):
     """A chart that notebooks show and that can be saved."""
 
@@ -227,9 +237,7 @@ class Picture(Record):
         Raises:
             UserError: If the name does not end in .svg, or the file cannot be written.
         """
-        path = Path(path)
-        if path.suffix.lower() != ".svg":
-            raise UserError(f"cannot write '{path.name}'", "the name must end in .svg")
+        path = file_to_write(path, ".svg")
         try:
             path.write_text(self.svg() + "\n", encoding="utf-8")
         except OSError as error:

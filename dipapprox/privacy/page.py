@@ -22,7 +22,7 @@ from dipapprox.data_classes import Record
 from dipapprox.errors import UserError, shorten
 from dipapprox.highlighting import highlighted
 from dipapprox.language.load import DPG
-from dipapprox.privacy.charts import STYLE, Chart, figure
+from dipapprox.privacy.charts import STYLE, Chart, figure, file_to_write
 from dipapprox.privacy.description import Certificate, Description, ProgramText, Table, html
 from dipapprox.version import VERSION
 
@@ -111,20 +111,14 @@ def write_report(
     description: Description,
     charts: Sequence[Chart],
     said: Mapping[str, object],
-    path: Path,
+    path: str | Path,
     certificate: Certificate | None,
 ) -> None:
     """Write an answer, whose JSON object has the fields `said`, as a page; see `Result.report`."""
-    check_suffix(path)
+    file = file_to_write(path, SUFFIX)
     listings, signed = _of_certificate(said, certificate)
     text = "".join(page(description, charts, listings, signed, VERSION))
-    write_new(path, text)
-
-
-def check_suffix(path: Path) -> None:
-    """Refuse the name of a page that is no HTML file."""
-    if path.suffix.lower() != SUFFIX:
-        raise UserError(f"cannot write '{path.name}'", f"the name must end in {SUFFIX}")
+    write_new(file, text)
 
 
 def write_new(path: Path, text: str) -> None:

@@ -57,7 +57,7 @@ class Result(ABC):
             UserError: If it cannot be written, or the certificate is that of another answer.
         """
         said = self.to_dict()
-        page.write_report(self.describe(), self.charts(), said, Path(path), certificate)
+        page.write_report(self.describe(), self.charts(), said, path, certificate)
 
     def __str__(self) -> str:
         """Return what people see of it, as lines of text."""

@@ -17,6 +17,7 @@ from dipapprox.errors import BrokenInvariant, LimitReached, UserError, shorten
 from dipapprox.language.core import Draw, Program
 from dipapprox.language.traversal import nodes_in
 from dipapprox.limits import Progress, silent
+from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.profiles import calibration
 from dipapprox.privacy.profiles.curve import ANYTHING
 from dipapprox.privacy.profiles.profile import nothing_known, profile_rounded
@@ -179,6 +180,13 @@ class Profile(Record, Question, kw_only=True):
             raise UserError(
                 "'proved' asks for the least delta, or the least eps_prv",
                 "the kernel has no rules for curves, divergences and irrational scales",
+            )
+        finite = isinstance(asked, AtOrders) and any(order != "inf" for order in asked.orders)
+        real = setting.is_real and isinstance(setting.selection, AllPairs)
+        if finite and real and not program.real_outputs:
+            raise UserError(
+                "Rényi divergences of finite orders are not known for real inputs",
+                "'--renyi inf' is; so are --eps-prv, --delta and --curve",
             )
         found = _Profiling(setting, asked).at(self.eps, asked)
         if not options.proved:

@@ -132,6 +132,7 @@ def test_only_its_own_certificate_goes_with_an_answer(tmp_path) -> None:
             other.report(tmp_path / "x.html", certificate)
     refuses(UserError, "must be a Certificate", verdict.report, tmp_path / "x.html", "svt.json")  # type: ignore[arg-type]
     refuses(UserError, r"cannot write 'x\.pdf'", verdict.report, tmp_path / "x.pdf")
+    refuses(UserError, "a path or its text, got 5", verdict.report, 5)  # type: ignore[arg-type]
     assert not list(tmp_path.iterdir())
 
 

@@ -15,8 +15,10 @@ from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
 from dipapprox.pairs.products import source as products
 from dipapprox.pairs.products.measures import PairAtoms, ProductAtoms, atoms_of, envelope
+from dipapprox.privacy.decisions import by_closed_forms
 from dipapprox.privacy.run import Engine
 from tests.cases import refuses, text_of
+from tests.schemas import check_schema
 
 HALF = Fraction(1, 2)
 
@@ -268,3 +270,16 @@ def test_what_is_too_small_to_be_written_is_not_called_enclosed() -> None:
     assert found.reason == "1 of 2 probabilities are too small to be written"
     (tiny,) = [each.probability for each in found.outputs if each.output == (1,)]
     assert 0 < tiny.lower < Fraction(1, 10**4000)
+
+
+def test_what_parts_violate_stays_so_where_a_limit_comes_next(monkeypatch) -> None:
+    def limited(*_: object) -> None:
+        raise LimitReached("no more time")
+
+    take_apart(monkeypatch, True)
+    monkeypatch.setattr(by_closed_forms, "violation_at", limited)
+    found = dipapprox.decide(read(RESPONSES), budget="1/100", violations=True)
+    assert found.answer is Answer.NOT_DP and found.reason is None
+    assert found.violation.input != found.violation.adjacent
+    assert found.violation.not_enclosed is not None and found.violated_on
+    check_schema("decide", found.to_dict())

@@ -199,8 +199,13 @@ def python_own(function: Function) -> Any:
     return reduce(getattr, path, held)
 
 
-NAMED = type | Function | ImportedName
-"""What may be a type, or a function; None, too, may be one of a union."""
+def are_named(*sides: Any) -> bool:
+    """Whether all may be types of a union: None may, and names in quotes beside one of these."""
+    quoting = {"typing.Annotated", "typing.Literal"}
+    quoted = any(isinstance(v, ImportedName) and v.arguments and v.name in quoting for v in sides)
+    types = type | Function | ImportedName | None
+    names = (quoted and type(v) is str and v.isidentifier() for v in sides)
+    return all(isinstance(v, types) or name for v, name in zip(sides, names, strict=True))
 
 
 def is_type(value: Any) -> bool:

@@ -20,7 +20,6 @@ from dipapprox.language.functions import symbols
 from dipapprox.language.functions.machine import (
     CONTAINERS,
     MOST_CELLS,
-    NAMED,
     SCALARS,
     Array,
     Function,
@@ -29,6 +28,7 @@ from dipapprox.language.functions.machine import (
     NameScope,
     Stream,
     Text,
+    are_named,
     is_object,
     is_type,
     kind_of,
@@ -211,7 +211,7 @@ def combine(machine: Machine, op: type[ast.operator], left: Any, right: Any) -> 
     if op is ast.Add and {type(left), type(right)} in ({Text}, {Text, str}):
         return Text()
     sides = left, right
-    if op is ast.BitOr and all(v is None or isinstance(v, NAMED) for v in sides):
+    if op is ast.BitOr and are_named(left, right):
         if left is right is None or not all(map(is_type, sides)):
             raise machine.raised(TypeError("only types have a union"))
         return ImportedName("|", sides)

@@ -235,24 +235,23 @@ def _decide_parts(run: _Run, product: ProductProgram, signs: Signs) -> bool:
     except LimitReached:
         check_limits()
         return False
+    run.search, run.executed = search, product
+    run.count = Count(run.total or 0, search.count.inequalities)
     if search.violation is not None:
-        run.answer, eps = Answer.NOT_DP, search.violation.eps
-        run.violation = by_closed_forms.violation_at(
-            replace(setting, progress=silent), question, eps
-        )
-        if run.violation is None:
-            pair = exact.pair(search.violation.divergence.pair)
-            run.violation = Violation(*pair, (), eps, not_enclosed=_COUNTED)
+        # It stays proved where a limit comes before anything else is told of it.
+        pair, eps = exact.pair(search.violation.divergence.pair), search.violation.eps
+        run.answer = Answer.NOT_DP
+        run.violation = Violation(*pair, (), eps, not_enclosed=_COUNTED)
         if question.violations:
             run.violated_on = merged(search.violated_on)
+        about = replace(setting, progress=silent)
+        run.violation = by_closed_forms.violation_at(about, question, eps) or run.violation
     else:
         # The outputs are too many to be named.
         search.open[:] = [
             replace(each, pair=exact.pair(each.pair), outputs=()) for each in search.open
         ]
         run.conclude(search)
-    run.search, run.executed = search, product
-    run.count = Count(run.total or 0, search.count.inequalities)
     return True
 
 

@@ -23,7 +23,7 @@ from dipapprox.arithmetic.enclosure import UNIT, Enclosure
 from dipapprox.arithmetic.extended import BY_ENCLOSURES, INFINITE, Extended, GivenBy
 from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.data_classes import replace
-from dipapprox.errors import BrokenInvariant, LimitReached, SourceError, UserError
+from dipapprox.errors import BrokenInvariant, LimitReached, SourceError
 from dipapprox.limits import at_most, check_limits, silent
 from dipapprox.pairs.divergence import Factor, Growth, eps_prv_factor, precisions
 from dipapprox.pairs.maxima import Maxima
@@ -235,11 +235,6 @@ class Profiler:
         """Search one order; also return the most bits that were asked for, and what limited it."""
         if isinstance(order, str):
             found = self._least_eps_prv(Fraction(0), width)
-        elif self._subject.boxes is not None:
-            raise UserError(
-                "Rényi divergences of finite orders are not known for real inputs",
-                "'--renyi inf' is; so are --eps-prv, --delta and --curve",
-            )
         elif self._subject.published is not None:
             published = self._subject.published
             found = published_guarantees.largest_published_divergence(published, order)
