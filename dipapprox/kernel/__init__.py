@@ -8,7 +8,7 @@ with balls or gives exactly in eps. Rules turn such numbers into divergences, an
 the claim. To be read in this order, in which modules import those before them:
 
     ground              errors, reading, balls, exponentials, laws
-    machines            machine, forms, signs
+    machines            machine, clamps, forms, signs
     graphs              nodes
       in balls          grid, panels
       in closed form    exact

@@ -297,6 +297,14 @@ def mentions(tree: object, *words: str) -> bool:
     return any(part in words or mentions(part, *words) for part in parts)
 
 
+def compares(tree: object, names: tuple[str, ...]) -> bool:
+    """Whether one of some words stands in a condition of a statement, or of several."""
+    if not isinstance(tree, tuple):
+        return False
+    own = tree[:1] == ("if",) and mentions(tree[1], *names)
+    return own or any(compares(part, names) for part in tree)
+
+
 def read_cell(json: object) -> tuple[str, Domain]:
     """Read a cell with its domain."""
     name, domain = as_list(json, "a cell", 2)

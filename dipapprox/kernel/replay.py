@@ -32,7 +32,7 @@ from typing import Any, get_type_hints
 
 from dipapprox.kernel.errors import BadProof, Refused, Refuted, budget
 from dipapprox.kernel.judgements import Budgets, Judgement, LossesOf, Of, Private, Violated
-from dipapprox.kernel.machine import Machine, read_machine, read_pairs
+from dipapprox.kernel.machine import Machine, Range, compares, read_machine, read_pairs
 from dipapprox.kernel.proofs import Proof, Step, named, positive, stated
 from dipapprox.kernel.reading import as_integer, as_list, as_number, as_record, as_word
 from dipapprox.kernel.signs import read_epsilons
@@ -95,7 +95,11 @@ def read_claim(json: object, machine: Machine) -> tuple[Private | Violated, Proo
     record = as_record(json, "the claim", ("verdict", "eps", "eps_prv", "delta", "pairs"))
     verdict = as_word(record["verdict"], "the verdict", ("DP", "Not_DP"))
     pairs = None
-    if record["pairs"] is not None:
+    if record["pairs"] is None:
+        real = [name for name, domain in machine.inputs if isinstance(domain, Range)]
+        if compares(machine.body, tuple(real)):
+            machine = named("clamps.without_clamps")(machine)
+    else:
         pairs = read_pairs(record["pairs"], machine.domains)
         if not pairs or len(set(pairs)) < len(pairs):
             raise BadProof("no pair is listed, or one twice")

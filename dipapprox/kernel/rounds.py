@@ -31,16 +31,19 @@ from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.machine import (
     Adjacency,
     Block,
+    Machine,
     Number,
     Range,
     Tree,
     Value,
+    compares,
     read_adjacency,
     read_block,
     read_cell,
     read_value,
 )
 from dipapprox.kernel.paths import Changes, Path, Read, Ways
+from dipapprox.kernel.proofs import named
 from dipapprox.kernel.reading import as_flag, as_list, as_name, as_record
 from dipapprox.kernel.signs import Signs
 from dipapprox.kernel.walk import Noise, Where
@@ -131,6 +134,11 @@ def read_rounds(json: object) -> Rounds:
         raise BadProof("runs that end are not seen, and what they are followed by is")
     padding = None if told is None else tuple(map(read_value, as_list(told, "padding")))
     turn = None if turn is None else read_block(turn)
+    if turn is None and not whole and compares(body, tuple(inputs)):
+        machine = Machine(tuple(inputs.items()), (), (), adjacency, body)
+        held = named("clamps.without_clamps")(machine)
+        inputs = {name: own for name, own in held.inputs if isinstance(own, Range)}
+        body = held.body
     return Rounds(inputs, whole, adjacency, body, turn, whenever, first, each, ends, padding)
 
 

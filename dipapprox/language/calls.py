@@ -79,6 +79,8 @@ class Calls(Expressions):
         }
         ranges = {name: bounds_of(domain) for name, domain in inputs.items()}
         self._ranges = {name: ends for name, ends in ranges.items() if ends is not None}
+        reals = (cell for cell in declarations.inputs if isinstance(cell.domain, AllReals))
+        self._reals = frozenset() if publishes else frozenset(cell.name for cell in reals)
         self._publishes = publishes
         self.clamps: dict[str, piecewise.Clamp] = {}
         self.sites = 0
@@ -303,8 +305,7 @@ class Calls(Expressions):
         for end in (low, high):
             self.admit(core.Constant(end, span=call.span), target, call.span)
         if not is_whole:
-            self.count(2, call.span)
-            self.emit(piecewise.held_between(place, held, low, high, call.span))
+            self._hold_between(place, held, low, high, call.span)
             return
         clamp = piecewise.Clamp(place, int(low), int(high), kind == Kind.NUMBER)
         if self._publishes and target is not None and known[target.name].role is Role.OUTPUT:
@@ -312,6 +313,22 @@ class Calls(Expressions):
             return
         self.count(clamp.width, call.span)
         self.emit(piecewise.clamped(clamp, held, call.span))
+
+    def _hold_between(
+        self,
+        place: Place,
+        held: core.Variable,
+        low: Fraction | None,
+        high: Fraction | None,
+        span: Span | None,
+    ) -> None:
+        """Emit place <- clamp(held, low, high); of a real input, no ends that it never passes."""
+        ends = self._ranges.get(held.name.partition("[")[0]) if held.name in self._reals else None
+        if ends is not None:
+            low = None if low is not None and low <= ends[0] else low
+            high = None if high is not None and high >= ends[1] else high
+        self.count(2, span)
+        self.emit(piecewise.held_between(place, held, low, high, span))
 
     def _absolute(self, call: ast.Call, place: Place, target: ast.Target | None) -> None:
         value = self.value(call.arguments[0])
@@ -324,6 +341,9 @@ class Calls(Expressions):
             self.store(place, number, target, call.span)
             return
         held = self._held(value, symbols.ABSOLUTE, call.span)
+        if held is value and ends is not None and ends[0] >= 0:
+            self.store(place, value, target, call.span)
+            return
         self.count(1, call.span)
         self.emit(piecewise.absolute(place, held, call.span))
 
@@ -358,6 +378,8 @@ class Calls(Expressions):
         self.emit(piecewise.bisected(place, held, pieces, call.span))
 
     def _held(self, value: core.Expression, stem: str, span: Span | None) -> core.Variable:
+        if isinstance(value, core.Variable) and value.name in self._reals:
+            return value  # its own value stays
         held = self.fresh(stem, span)
         self.store(held, value, None, span)
         return held
@@ -374,6 +396,14 @@ class Calls(Expressions):
 
     def _select(self, call: ast.Call, place: Place, target: ast.Target | None) -> None:
         values = self._candidates(call, call.arguments)
+        match values:
+            case [core.Variable(name) as held, core.Constant(Fraction() as end)] | [
+                core.Constant(Fraction() as end),
+                core.Variable(name) as held,
+            ] if name in self._reals and call.name in ("max", "min"):
+                ends = (end, None) if call.name == "max" else (None, end)
+                self._hold_between(place, held, *ends, call.span)
+                return
         better = core.Relation.GREATER if call.name.endswith("max") else core.Relation.LESS
         returns_index = call.name.startswith("arg")
         best = self.fresh("best", call.span) if returns_index else place

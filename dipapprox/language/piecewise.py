@@ -44,11 +44,17 @@ def absolute(place: Place, value: core.Variable, span: Span | None) -> core.Stat
 
 
 def held_between(
-    place: Place, value: core.Variable, low: Fraction, high: Fraction, span: Span | None
+    place: Place,
+    value: core.Variable,
+    low: Fraction | None,
+    high: Fraction | None,
+    span: Span | None,
 ) -> core.Statement:
-    """Return place <- clamp(value, low, high), linear in between."""
+    """Return place <- clamp(value, low, high), linear in between; None is no end."""
     inside: core.Statement = core.Assign(place, value, span=span)
     for end, relation in ((high, core.Relation.GREATER), (low, core.Relation.LESS)):
+        if end is None:
+            continue
         constant = core.Constant(end, span=span)
         beyond = core.Comparison(value, relation, constant, span=span)
         inside = core.If(beyond, (core.Assign(place, constant, span=span),), (inside,), span=span)

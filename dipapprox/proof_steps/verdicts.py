@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import EarlyEnd, NoCertificate
+from dipapprox.kernel.clamps import without_clamps
 from dipapprox.kernel.errors import NotProved, Refused, Refuted, asking
 from dipapprox.kernel.machine import read_machine
 from dipapprox.kernel.replay import replay
@@ -33,7 +34,7 @@ from dipapprox.proof_steps.serving import served_step
 def single_inputs(machine: Json) -> Json:
     """Return the inputs of pairs of which delta is largest; None if they are not enough."""
     try:
-        pairs = representatives(read_machine(machine))
+        pairs = representatives(without_clamps(read_machine(machine)))
     except Refuted:
         return None
     return [*map(input_json, dict.fromkeys(u for pair in pairs for u in pair))]

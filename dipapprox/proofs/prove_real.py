@@ -33,6 +33,7 @@ from dipapprox.proofs.real_proof import CoupledSample, OutputProof, RealProof
 from dipapprox.proofs.two_inputs import Point, RealInputs, TwoInputs, most_lost
 from dipapprox.proofs.vanishing import as_eps_vanishes, closed, dearest_place, lost_at
 from dipapprox.proofs.worst_change import Box, BoxShift, Changes, changes_of
+from dipapprox.semantics.clamps import without_clamps
 from dipapprox.semantics.parts import independent_parts
 from dipapprox.semantics.real_inputs import (
     NotReal,
@@ -108,6 +109,8 @@ class _Search:
 
     def __init__(self, known: RealProof, proved: bool) -> None:
         program, integers = known.subject, known.integers
+        if not integers:
+            program = without_clamps(program)
         self._bounded = are_bounded(program)
         parts = independent_parts(program)
         read = {k for each in parts for k in each.inputs}

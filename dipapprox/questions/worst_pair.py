@@ -42,6 +42,7 @@ from dipapprox.privacy.subjects import open_probabilities
 from dipapprox.privacy.verdict import Answer, Claim, Verdict
 from dipapprox.questions.kinds import Pairs
 from dipapprox.questions.profile import Profile
+from dipapprox.semantics.clamps import without_clamps
 from dipapprox.semantics.real_inputs import execute_for_declared
 
 _NOTHING = "there is nothing to draw"
@@ -135,6 +136,7 @@ def planes(
 ) -> tuple[tuple[Plane, ...], str]:
     """Compute δ over planes through a pair of a program with real inputs and finite outputs; return
     why there are no more, too: "" if there are all."""
+    program = without_clamps(program)
     free = [
         _Free(place, cell.name, cell.domain.bounds)
         for place, cell in enumerate(program.inputs)

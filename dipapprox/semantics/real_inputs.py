@@ -19,6 +19,7 @@ from dipapprox.language import core
 from dipapprox.language.cells import cells_of, reached, read, statements_in, tainted, used
 from dipapprox.language.domains import AllIntegers, AllReals, Domain, has_names
 from dipapprox.language.symbols import ABSOLUTE, CLAMP
+from dipapprox.semantics.clamps import without_clamps
 from dipapprox.semantics.evaluation import ValueOfAny
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
@@ -125,7 +126,7 @@ def execute_for_declared(program: core.Program, merge: bool) -> FinalStates:
         UserError: If the value of such an input is needed, with the place where one can be told.
     """
     try:
-        return execute(program, merge, real_outputs=True)
+        return execute(without_clamps(program), merge, real_outputs=True)
     except ValueOfAny as needed:
         names = [cell.name for cell in program.inputs if isinstance(cell.domain, AllReals)]
         reason, span = _why(program, names, needed)

@@ -72,6 +72,7 @@ from dipapprox.pairs.adjacency import are_adjacent
 from dipapprox.pairs.boxes.cells import PairSet, Point, Polygon, X, Y, pairs_of, tidy, vertices
 from dipapprox.pairs.boxes.movement import is_free
 from dipapprox.pairs.selections import Pair
+from dipapprox.semantics.clamps import without_clamps
 from dipapprox.semantics.state import FinalStates, guards_of
 
 MOST_VERTICES = 10_000
@@ -120,6 +121,7 @@ def difference_pairs(program: Program) -> list[Pair]:
     Raises:
         LimitReached: If there are too many vertices.
     """
+    program = without_clamps(program)
     adjacency = program.adjacency
     if isinstance(adjacency, Within) and adjacency.norm is not Norm.L0:
         # A radius limits changes: as much as it is a range that has the same differences.

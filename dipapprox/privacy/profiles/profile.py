@@ -28,7 +28,7 @@ from dipapprox.limits import at_most, check_limits, silent
 from dipapprox.pairs.divergence import Factor, Growth, eps_prv_factor, precisions
 from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.maximum import FACTOR_BITS
-from dipapprox.pairs.selections import Pair, is_symmetric
+from dipapprox.pairs.selections import OrderedPairs, Pair, is_symmetric
 from dipapprox.privacy import exact_pairs
 from dipapprox.privacy.details import POSSIBLE, PairsBounds
 from dipapprox.privacy.profiles import curve as curves
@@ -72,7 +72,9 @@ class Profiler:
     def __init__(
         self, setting: Setting, eps: Fraction, executed: Executed, budget: Fraction | None = None
     ) -> None:
-        setting = self._setting = replace(setting, program=executed.program)
+        if isinstance(setting.selection, OrderedPairs):  # then of real inputs, too
+            setting = replace(setting, program=executed.program)
+        self._setting = setting
         self._eps, self._sizes = eps, executed.sizes
         self._enough = None if budget is None else budget * eps
         options = setting.options
