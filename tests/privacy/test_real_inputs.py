@@ -261,7 +261,8 @@ if r > 1/2 then y <- 1 else y <- 0 end
 
 @pytest.mark.parametrize("call", ["abs(x)", "clamp(x, 0, 1)"])
 def test_functions_of_an_input_without_noise_are_named(call) -> None:
-    text = f"input x in real -1..3\noutput y in {{0, 1}}\nr <- Lap({call} + x, 1/eps)\ny <- r > 1/2\n"
+    head = "input x in real -1..3\noutput y in {0, 1}\n"
+    text = f"{head}r <- Lap({call} + x, 1/eps)\ny <- r > 1/2\n"
     program = parse(text)
     word = call.partition("(")[0]
     with pytest.raises(SourceError, match=f"'{word}' of an input, which has no noise yet"):
