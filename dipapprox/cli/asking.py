@@ -209,14 +209,13 @@ class Paired(Record):
     asks: Callable[[], type[Any]]  # its question
     claims: bool = False  # whether it may be certified, and is warned about if it says nothing
     plot: str | None = None  # what is drawn of its answer
-    reals: bool = True  # whether inputs may be any real numbers
 
 
 PAIRED = {
     "verify": Paired(
         lambda: verify.Verify, claims=True, plot="where the worst pair of real inputs lies,"
     ),
-    "decide": Paired(lambda: decide.Decide, claims=True, reals=False),
+    "decide": Paired(lambda: decide.Decide, claims=True),
     "profile": Paired(
         lambda: profile.Profile,
         plot="the curve, --renyi by order, or where the worst pair of real inputs lies,",
@@ -244,7 +243,7 @@ def run(words: argparse.Namespace, out: Output) -> int:
     given, question, options = program_of(words), asked.question, asked.options
     pairs: Pairs = question.pairs
     delta = getattr(question, "exact_delta", question.delta)
-    program = load(given, pairs.text, reals=paired.reals, delta=delta)
+    program = load(given, pairs.text, reals=True, delta=delta)
     if paired.claims and count_selected(program, pairs.select(program)) == 0:
         print(_VACUOUS, file=sys.stderr)
     curves = [getattr(question, name, None) for name in ("curve", "renyi")]

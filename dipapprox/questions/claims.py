@@ -268,9 +268,8 @@ def _asking(claim: StatedClaim, path: Path, options: Options) -> Callable[[], _J
     if isinstance(question, Prove):
         subject = load_subject(path, claim.parameters, claim.for_all)
         return lambda: question.answer(subject, options)
-    reals = isinstance(question, Verify)
     claimed = question.exact_delta if isinstance(question, Verify) else None
-    program = load(path, claim.parameters, reals=reals, delta=claimed)
+    program = load(path, claim.parameters, reals=True, delta=claimed)
     if language_of(path) == DIP and isinstance(question, Verify | Decide):
         wider = widening_by_pairs(question.pairs.text, program)
         program = load(path, claim.parameters, wider)

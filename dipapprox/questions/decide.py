@@ -10,6 +10,7 @@ from dipapprox.errors import UserError
 from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.language.core import Program
 from dipapprox.language.formula import mentions_epsilon
+from dipapprox.language.load import finite
 from dipapprox.limits import Progress, silent
 from dipapprox.privacy.decisions import decider
 from dipapprox.privacy.decisions.decision import Decision, DecisionQuestion, read_epsilons
@@ -76,6 +77,8 @@ class Decide(DecisionQuestion, Question, kw_only=True):
                 "'proved' asks whether the claim holds, and for nothing else",
                 "the kernel has no rules for all violated ranges, nor for the least delta",
             )
+        if self.violations or self.least_delta:
+            finite(program)
         setting = Setting(program, self.pairs.select(program), options, progress)
         plain = not (self.violations or self.least_delta or mentions_epsilon(self.delta.formula))
         budgets = budgets_of(setting)

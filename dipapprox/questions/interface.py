@@ -313,7 +313,7 @@ def decide(
             or delta makes no sense for some eps.
     """
     question = read_keywords(decisions.Decide, locals())
-    return question.answer(known_program(program), known_options(options))
+    return question.answer(known_program(program, reals=True), known_options(options))
 
 
 @explained("pair_distributions(program, eps=1, input=(0, 1), adjacent=(1, 1))")

@@ -113,7 +113,6 @@ class DecideAnswer(PairsAnswer, frozen=True, kw_only=True):
         Meta(description="the same ranges with ends that they do not exceed for certain"),
     ]
     least_delta: LeastDelta | None
-    pairs: Count
     inequalities: Count
     distinct: Annotated[int, Meta(ge=0, description="functions of eps whose sign was decided")]
     open: Annotated[

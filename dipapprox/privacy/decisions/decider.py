@@ -13,13 +13,14 @@ from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exact.signs.nonnegative import NegativeRange
 from dipapprox.language.ast import Name, Number
 from dipapprox.language.cells import is_seen_whole
+from dipapprox.language.domains import AllReals
 from dipapprox.language.formula import Operation, Operator
 from dipapprox.limits import at_most, check_limits, silent
 from dipapprox.pairs import walk as pair_walk
 from dipapprox.pairs.likely import FEW_PAIRS, likely_first
 from dipapprox.pairs.products import layout as product_layout
 from dipapprox.pairs.products.source import ProductProgram
-from dipapprox.pairs.selections import Orbit, inputs_of, one_by_one
+from dipapprox.pairs.selections import AllPairs, Orbit, inputs_of, one_by_one
 from dipapprox.privacy import products, subjects
 from dipapprox.privacy.decisions import by_closed_forms
 from dipapprox.privacy.decisions.decision import (
@@ -39,6 +40,7 @@ from dipapprox.privacy.intervals.verdict import FormulaClaim, IntervalVerdict
 from dipapprox.privacy.run import BY_BUDGET, Engine, Setting
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.semantics.execution import execute
+from dipapprox.semantics.real_inputs import with_values
 from dipapprox.semantics.state import FinalStates
 
 _COUNTED = "by the sign of an exact form; of the outputs only the number of equal ones is known"
@@ -110,7 +112,7 @@ class _Run(Record, frozen=False):
         listed = executed.outputs if isinstance(executed, FinalStates) else ()
         return Decision(
             run=self.setting.header(
-                pairs=self.count.pairs,
+                pairs=None if self.setting.is_real else self.count.pairs,
                 sizes=(0, 0) if executed is None else executed.sizes,
                 precision=0,
                 engine=self.engine,
@@ -167,12 +169,17 @@ def _decide(run: _Run) -> None:
     program, selection, merge = setting.program, setting.selection, setting.options.merge
     signs = Signs(question.interval)
     check_delta(question.delta, signs)
+    every = question.violations or question.least_delta
+    if setting.is_real and not isinstance(selection, AllPairs):
+        setting = run.setting = replace(setting, program=with_values(program, selection.pairs))
+        program = setting.program
     inputs = inputs_of(selection)
-    if program.real_outputs and not (question.violations or question.least_delta):
-        run.executed = execute(program, merge, real_outputs=True, inputs=inputs)
-        check_program(run.executed, question.interval)
-        name = program.real_outputs[0].variable
-        _decide_outside(run, f"outside-fragment: the output '{name}' may be any real number")
+    real = next((cell for cell in program.inputs if isinstance(cell.domain, AllReals)), None)
+    if real is not None or (program.real_outputs and not every):
+        what = f"input '{real.name}'" if real else f"output '{program.real_outputs[0].variable}'"
+        states = run.executed = subjects.executed_for(setting, parts=False)
+        check_program(states, question.interval)
+        _decide_outside(run, f"outside-fragment: the {what} may be any real number")
         return
     if not question.least_delta and not is_seen_whole(program):
         product = product_layout.select_parts(program, selection, merge)
@@ -300,6 +307,8 @@ def _decide_outside(run: _Run, reason: str) -> None:
                 facts.append(f"proved for all ε in [{lower}, {upper}]")
     if tried:
         facts.append(f"no violation found at ε = {', '.join(map(str, tried))}")
+    if setting.is_real:
+        facts.append("'prove' bounds the budget for every ε, 'verify' and 'profile' δ at one")
     run.stop(cause_of(reason, Cause.OUTSIDE_FRAGMENT), "; ".join(facts))
 
 

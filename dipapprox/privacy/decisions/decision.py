@@ -385,7 +385,8 @@ class Decision(Record, runs.RunResult):
         return None
 
     def _checked(self) -> str:
-        pairs, outputs = count(self.pairs or 0, "ordered pair"), count(self.run.outputs, "output")
+        pairs = "infinitely many pairs" if self.pairs is None else count(self.pairs, "ordered pair")
+        outputs = count(self.run.outputs, "output")
         if self.engine == EXACT:
             word = "inequality" if self.inequalities == 1 else "inequalities"
             return f"{pairs}, {outputs}, {self.inequalities} {word}, {self.distinct} distinct"
