@@ -4,7 +4,8 @@ A node of a proof is a store at the head of a round, with facts, forms over its 
 or > 0 (in both runs: they follow from guards that both meet), and with *allowances*: each a number
 V >= 0 and a shift of every cell that holds something random. The start, node 0, has one: V = B. An
 allowance (V, s) says: whatever remains may cost V, if the second run's cells hold what the first
-run's do, shifted by s.
+run's do, shifted by s; of some cells it may say nothing: they hold any number. A cell of which no
+allowance says anything is *loose*: paths that differ in what they leave there may be joined.
 
 Theorem. Let every path from every node contradict its facts, or lead to the end or to a node whose
 facts follow (`paths`); and let for every change of the inputs that are read on it every
@@ -25,6 +26,10 @@ with inputs u', and publishes the same; x -> x + s has Jacobian 1, and the densi
 at most e^(eps B) times that of x + s under u'. Integrate over all x that take these paths and
 publish something in a set, and add over paths, which are disjoint: Pr[S | u] <= e^(B eps)
 Pr[S | u'].
+
+Where an allowance says nothing of a cell, nothing that is made sure of from it depends on what the
+second run has there: neither guards, what is published and means, nor cells of which the next
+allowance says something. So that holds for each allowance that has part in an average there.
 
 Quiet runs. A *quiet pair* is the heads of a round in two runs: values of cells, and cells that hold
 something random, in the second run so much more than in the first one; with the *last words* of a
@@ -224,6 +229,14 @@ class Place(NamedTuple):
     facts: tuple[Guard, ...]
     allowances: tuple[Allowance, ...]
 
+    @property
+    def loose(self) -> list[str]:
+        """The cells of which no allowance says what the second run holds."""
+        shifts = [own for _, own in self.allowances]
+        return [
+            n for k, n in enumerate(self.cells[1]) if shifts and all(s[k].terms for s in shifts)
+        ]
+
 
 def read_places(json: object) -> list[Place]:
     """Read the nodes of a proof; what their paths do is read later."""
@@ -239,7 +252,8 @@ def read_places(json: object) -> list[Place]:
         allowances = []
         for pair in as_list(record["allowances"], "allowances"):
             value, shifts = as_list(pair, "an allowance", 2)
-            own = [Form(as_exact(s, "a shift")) for s in as_list(shifts, "shifts", len(held))]
+            listed = enumerate(as_list(shifts, "shifts", len(held)))
+            own = [only(k) if s is None else Form(as_exact(s, "a shift")) for k, s in listed]
             allowances.append((as_exact(value, "an allowance"), own))
         if any(value < 0 for value, _ in allowances):
             raise Refuted("an allowance below 0")
@@ -266,7 +280,9 @@ def potential(machine: Rounds, step: Mapping[str, Any]) -> Budgets:
         if not place.allowances and None not in quiet.get(place.cells, {}):
             raise Refuted("a node without an allowance")
         paths = machine.follower.round(place.cells) if number else machine.follower.turns(None)
-        ends = joined(paths, place.facts)
+        if place.loose and place.cells in quiet:
+            raise Refuted("what is held is loose where runs are quiet")
+        ends = joined(paths, place.facts, place.loose)
         cases = as_list(json["cases"], "cases")
         if len(cases) != len(ends):
             raise Refuted(f"node {number} has {len(ends)} paths, not {len(cases)}")
@@ -315,7 +331,7 @@ class _Step:
         is_start = source is places[0]
         self._own = {} if is_start else quiet.get(source.cells, {})
         self._at = cache(self._after)
-        self.heads = set[tuple[Cells, tuple[Guard, ...]]]()
+        self.heads = set[object]()
 
     @cached_property
     def _orders(self) -> list[Order]:
@@ -372,7 +388,7 @@ class _Step:
         for order, (form, strict) in product(self._orders if facts else (), facts):
             if not follows(form, strict, order):
                 raise Refuted("a fact does not follow")
-        self.heads.add((place.cells, place.facts))
+        self.heads.add((place.cells, place.facts, *place.loose))
         quiet = self._quiet.get(place.cells, {}).items()
         # Runs that were quiet before have their shift from there.
         ends = [shifts for last, shifts in quiet if self._path.said or last not in self._own]
@@ -398,6 +414,8 @@ class _Step:
         shifts = [*own]
         for number, atom in enumerate(path.atoms[len(own) :], len(own)):
             match atom:
+                case Held():
+                    shifts.append(only(number))
                 case Read():
                     shifts.append(Form(fixed[number]) if number in fixed else only(number))
                 case Sample():
@@ -414,6 +432,6 @@ class _Step:
         if missing > 0:
             raise Refuted(f"{missing} is missing of an allowance")
         moved = [shifts[k] if isinstance(k, int) else over(k, shifts) for k in held.values()]
-        if moved != wanted[1]:
-            pairs = zip(held, moved, wanted[1], strict=True)
-            raise Refuted(f"'{next(name for name, a, b in pairs if a != b)}' is shifted otherwise")
+        for name, own, other in zip(held, moved, wanted[1], strict=True):
+            if own != other and not other.terms:
+                raise Refuted(f"'{name}' is shifted otherwise")

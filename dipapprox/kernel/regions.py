@@ -8,7 +8,8 @@ much; they contradict each other if a sum says of x - x that it is above 0, or a
 > 0. A form whose last atom is a continuous sample is > 0 where it is >= 0, but for a set of
 probability 0.
 
-Joined paths. Paths that read, draw and publish the same, and leave the same in cells, are joined in
+Joined paths. Paths that read, draw and publish the same, and leave the same in cells, or in some
+that are `loose` any numbers, are joined in
 the region where all differences are as they follow from the guards of each of these paths that is
 possible, if that contradicts those of any other path, together with the facts. So the paths are the
 region, and shifts have to keep the region only. Nodes of the same values, cells and facts join the
@@ -30,7 +31,7 @@ from dipapprox.kernel.errors import BadProof, spend
 from dipapprox.kernel.forms import Form, size_of, total
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily
 from dipapprox.kernel.machine import Number
-from dipapprox.kernel.paths import Atom, Path, Sample
+from dipapprox.kernel.paths import Atom, Held, Path, Sample
 from dipapprox.kernel.reading import as_exact, as_flag, as_integer, as_list, as_rows
 from dipapprox.kernel.walk import Guard
 
@@ -127,14 +128,20 @@ def read_form(json: object, atoms: int) -> Form:
     return Form(as_exact(constant, "a constant"), tuple([term for term in terms if term[1]]))
 
 
-def joined(paths: Sequence[Path], facts: Sequence[Guard]) -> list[tuple[list[int], Path]]:
-    """Return all paths, with their numbers, those that may be joined as one."""
+def joined(
+    paths: Sequence[Path], facts: Sequence[Guard], loose: Sequence[str] = ()
+) -> list[tuple[list[int], Path]]:
+    """Return all paths, with their numbers, those that may be joined as one.
+
+    Each number that a `loose` cell holds behind several of them is one more atom.
+    """
     alike: dict[object, list[int]] = {}
     rough = [(len(path.atoms), path.said, path.ended) for path in paths]
     many = Counter(rough)
     for number, (path, own) in enumerate(zip(paths, rough, strict=True)):
         spend(10 + len(path.atoms) + len(path.store))
-        kept = number if many[own] == 1 else (own, path.atoms, frozenset(path.store.items()))
+        left = path.store | {n: None for n in loose if not isinstance(path.store.get(n, ""), str)}
+        kept = number if many[own] == 1 else (own, path.atoms, frozenset(left.items()))
         alike.setdefault(kept, []).append(number)
     found: list[tuple[list[int], Path]] = []
     for numbers in alike.values():
@@ -142,7 +149,9 @@ def joined(paths: Sequence[Path], facts: Sequence[Guard]) -> list[tuple[list[int
         if region is None:
             found += [([number], paths[number]) for number in numbers]
         else:
-            found.append((numbers, replace(paths[numbers[0]], guards=tuple(region))))
+            one = replace(paths[numbers[0]], guards=tuple(region))
+            one.store = {n: one.fresh(Held(n)) if n in loose else v for n, v in one.store.items()}
+            found.append((numbers, one))
     return found
 
 

@@ -56,16 +56,23 @@ class Moves:
 
     Args:
         held: The cells that it leaves which hold something random.
+        loose: Those of them of which nothing is said.
         unit: What shifts are counted in.
         price: What costs are counted in.
         budget: The most that the samples of a move may cost, in prices.
     """
 
     def __init__(
-        self, path: Path, held: Sequence[str], unit: Fraction, price: Fraction, budget: _Number
+        self,
+        path: Path,
+        held: Sequence[str],
+        loose: Sequence[str],
+        unit: Fraction,
+        price: Fraction,
+        budget: _Number,
     ) -> None:
         self._unit, self._budget = unit, budget
-        self._held = [_terms(number_form(path.store[name])) for name in held]
+        self._held = [() if n in loose else _terms(number_form(path.store[n])) for n in held]
         self._known: dict[tuple[Shift, Changes], list[Move]] = {}
         # Samples that are compared together with inputs make up for the changes of these.
         compared = (atom for form, _ in path.guards for atom, _ in form.terms)
@@ -102,24 +109,24 @@ class Moves:
     def prices(self, shift: Shift, case: Changes, chosen: Shift) -> list[_Number]:
         """Return what each sample of a move costs."""
         shifts, found = list[_Number](), list[_Number]()
-        changes, levels = iter(case), iter(chosen)
-        for number, atom in enumerate(self._atoms):
+        changes, levels, held = iter(case), iter(chosen), iter(shift)
+        for atom in self._atoms:
             if isinstance(atom, _Sampled):
                 shifts.append(next(levels))
                 by = shifts[-1] - sum([c * shifts[k] for k, c in atom.mean])
                 found.append(abs(by) * atom.price)
             else:
-                shifts.append(next(changes) / self._unit if atom else shift[number])
+                shifts.append(next(changes) / self._unit if atom else next(held, 0))
         return found
 
     def _all(self, shift: Shift, case: Changes) -> Iterator[Move]:
-        changes = iter(case)
+        changes, held = iter(case), iter(shift)
         partial: list[tuple[tuple[_Number, ...], _Number, Shift]] = [((), 0, ())]
-        for number, (atom, demands) in enumerate(zip(self._atoms, self._demands, strict=True)):
+        for atom, demands in zip(self._atoms, self._demands, strict=True):
             grown: list[tuple[tuple[_Number, ...], _Number, Shift]] = []
             given = None
             if not isinstance(atom, _Sampled):
-                given = fast(next(changes) / self._unit) if atom else shift[number]
+                given = fast(next(changes) / self._unit) if atom else next(held, 0)
             for shifts, cost, chosen in partial:
                 for value, total, levels in (
                     self._sampled(atom, shifts, cost, chosen)
@@ -214,16 +221,26 @@ class Way(Record, frozen=False):
 
 
 class Heads:
-    """All heads of a machine; `with_facts`, how numbers that are held compare is kept in mind."""
+    """All heads of a machine.
 
-    def __init__(self, machine: Rounds, with_facts: bool) -> None:
+    Args:
+        with_facts: Whether it is kept in mind how numbers that are held compare.
+        with_loose: Whether paths are joined that differ in what no path depends on.
+    """
+
+    def __init__(self, machine: Rounds, with_facts: bool, with_loose: bool = False) -> None:
         self._machine = machine
-        self._with_facts = with_facts
+        self._with_facts, self._with_loose = with_facts, with_loose
+        # Cells on which something depends, by where they are held.
+        self._tight: dict[Cells, set[str]] = {}
         self._live = live_at_head(machine.round or (), machine.each)
         self.ways: dict[Head, list[Way]] = {}  # the paths from each head
         self.unit = Fraction(0)  # the most that a mean changes; 1 if none does
         self.price = Fraction(1)  # of which all costs of whole units are multiples
         self._explore()
+        while with_loose and self._tighten():
+            self.ways = {}
+            self._explore()
         numbers = {head: number for number, head in enumerate(self.ways)}
         targets = ((way.target for way in ways) for ways in self.ways.values())
         after = [[numbers[each] for each in own if each is not None] for own in targets]
@@ -258,6 +275,29 @@ class Heads:
             for head, own in zip(self.ways, pins, strict=True)
         }
 
+    def loose(self, head: Head) -> list[str]:
+        """Return the cells of a head on which nothing is known to depend."""
+        tight = self._tight.setdefault(_cells(head), set())
+        return [name for name in head.held if name not in tight] if self._with_loose else []
+
+    def _tighten(self) -> bool:
+        """Note on which cells something depends that were loose; return whether there are any."""
+        before = sum(map(len, self._tight.values()))
+        for head, ways in self.ways.items():
+            loose = set(self.loose(head))
+            for way in ways if loose else ():
+                path = way.path
+                told = [atom.mean for atom in path.atoms if isinstance(atom, Sample)]
+                told += [form for form, _ in path.guards if way.is_possible]
+                told += [form for form in path.said if isinstance(form, Form)]
+                if way.target is not None:
+                    open_ = self.loose(way.target)
+                    told += [number_form(path.store[n]) for n in way.target.held if n not in open_]
+                used = {path.atoms[k] for form in told for k, _ in form.terms}
+                names = {atom.cell for atom in used if isinstance(atom, Held)}
+                self._tight[_cells(head)] |= names & loose
+        return sum(map(len, self._tight.values())) > before
+
     def _explore(self) -> None:
         waiting = [START]
         while waiting:
@@ -269,7 +309,8 @@ class Heads:
                 raise NoCertificate("what is known of values that are held has too many cases")
             follower = self._machine.follower
             paths = follower.turns(None) if head.is_first else follower.round(_cells(head))
-            ways = self.ways[head] = [self._way(head, *own) for own in joined(paths, head.facts)]
+            alike = joined(paths, head.facts, self.loose(head))
+            ways = self.ways[head] = [self._way(head, *own) for own in alike]
             waiting += [way.target for way in ways if way.target is not None]
             for path in paths:
                 means = [atom.mean for atom in path.atoms if isinstance(atom, Sample)]

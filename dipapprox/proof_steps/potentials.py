@@ -77,6 +77,7 @@ class PotentialSearch:
     Args:
         with_facts: Whether to keep in mind how numbers that are held compare.
         with_quiet: Whether runs that are quiet from a head on are shifted together.
+        with_loose: Whether paths are joined that differ in what no path depends on.
     """
 
     def __init__(
@@ -85,10 +86,11 @@ class PotentialSearch:
         budget: Fraction,
         with_facts: bool,
         with_quiet: bool = False,
+        with_loose: bool = False,
         most: int = MOST_ENTRIES,
     ) -> None:
         self._machine = machine
-        self._heads = Heads(machine, with_facts)
+        self._heads = Heads(machine, with_facts, with_loose)
         self._ways, self._unit = self._heads.ways, self._heads.unit
         self._budget: _Cost = fast(budget / self._heads.price)
         self.quiet = QuietRuns(machine, self._heads, with_quiet)
@@ -213,7 +215,8 @@ class PotentialSearch:
     def _moves(self, way: Way) -> Moves:
         if way.moves is None:
             held = () if way.target is None else way.target.held
-            way.moves = Moves(way.path, held, self._unit, self._heads.price, self._budget)
+            loose = [] if way.target is None else self._heads.loose(way.target)
+            way.moves = Moves(way.path, held, loose, self._unit, self._heads.price, self._budget)
         return way.moves
 
     def _walk(self, number: int) -> list[tuple[Way, Changes]]:
@@ -327,10 +330,13 @@ class PotentialSearch:
 
     def _node(self, member: Member, numbers: Mapping[int, int]) -> Json:
         needed = sorted(member.needed)
-        head = member.head
+        head, loose = member.head, self._heads.loose(member.head)
         allowances: list[Json] = []
         for shift in needed:
-            moved: list[Json] = [number_json(self._unit * each) for each in shift]
+            moved: list[Json] = [
+                None if name in loose else number_json(self._unit * each)
+                for name, each in zip(head.held, shift, strict=True)
+            ]
             left = self._heads.price * (self._budget - member.vector[shift])
             allowances.append([number_json(left), moved])
         cases: list[Json] = []

@@ -207,6 +207,26 @@ def hidden(cases: list[Json], budget: int) -> Fraction:
     return proves(machine, [node(cases, [[budget, []]])])
 
 
+LARGER = [["if", ["<", ["cell", "s"], ["cell", "t"]], [], [["set", ["cell", "t"], ["cell", "s"]]]]]
+SHOWN = [["if", ["<", ["cell", "s"], ["cell", "t"]], [say(1)], [say(0)]]]
+JOINED = to(1, [0, [0]])
+
+
+def running(
+    *turn: Json, paths: Json = (JOINED,), shifts: Json = (None,), facts: Json = (), **quiet: Json
+) -> Fraction:
+    """Replay at the budget 1: a sample is drawn, and more in every turn, of which some may stay."""
+    turn = (["if", ["=", ["cell", "n"], 0], [draw("s", 0), *turn], [say(["cell", "t"])]],)
+    machine = stream([draw("t", 0), ["set", ["cell", "n"], 0]], [*turn, ["forget", ["s"]]])
+    start = node([to(1, *[[0, [0]]] * (len(shifts) + len(quiet)))], [[1, []]])
+    goes_on = node([*paths], [[1, [s]] for s in shifts], (["n", 0],), ("t",), facts)
+    told = node([to(2, [0, []])], [[1, [0]]], (["n", 1],), ("t",))
+    step = {"rule": "potential", "from": [], "nodes": [start, goes_on, told], "quiet": []} | quiet
+    found = replay(machine, {"verdict": "DP", "budget": 1, "at least": None}, [step])
+    assert isinstance(found, Budgets) and found.budget is not None
+    return found.budget
+
+
 def around(value: Json) -> Fraction:
     """Integers are drawn around what one of them leaves, round after round."""
     body = [draw("t", 0, 1, "DLap"), ["set", ["cell", "h"], value]]
