@@ -23,6 +23,9 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 pytest_plugins = ["replaying"]
 
+gc.disable()
+"""While tests are collected: what they import stays."""
+
 settings.register_profile(
     "repeatable",
     derandomize=True,
@@ -85,3 +88,4 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(30_000, 20, 50)
+    gc.enable()

@@ -194,6 +194,8 @@ def _domain(
             return AllIntegers((Fraction(first), Fraction(last)))
         if last - first >= domains.LARGEST_DOMAIN:
             raise _too_large(element.span)
+        if len(written) == 1:
+            return tuple(map(Fraction, numbers))
         values.update(dict.fromkeys(map(Fraction, numbers)))
     if len(values) > domains.LARGEST_DOMAIN:
         raise _too_large(span)

@@ -32,7 +32,7 @@ from dipapprox.errors import UserError, did_you_mean, shorten
 from dipapprox.language import ast, core
 from dipapprox.language.checker import check_declarations
 from dipapprox.language.declarations import elaborate_declarations
-from dipapprox.language.domains import AS_DECLARED, AllReals, exact_rational
+from dipapprox.language.domains import AS_DECLARED, AllReals, exact_rational, names_in
 from dipapprox.language.elaborate import elaborate
 from dipapprox.language.functions import places
 from dipapprox.language.functions.files import Files, LiveScope, reached
@@ -91,11 +91,10 @@ def _execute(read: Read, parameters: Mapping[str, Fraction]) -> Executed:
     declared = (*declarations.inputs, *declarations.outputs)
     finite = {c.variable: c.domain for c in declared if not isinstance(c.domain, AllReals)}
     domains = {c.name: c.domain for c in declarations.inputs if c.variable in finite}
-    values = (value for domain in finite.values() for value in domain)
-    texts = frozenset(value for value in values if isinstance(value, str))
+    texts = frozenset(name for domain in finite.values() for name in names_in(domain))
     names = texts.union(cell.variable for cell in declared)
     cells = [
-        (place_of(c), texts.intersection(c.domain) if c.variable in finite else None)
+        (place_of(c), frozenset(names_in(c.domain)) if c.variable in finite else None)
         for c in declarations.outputs
     ]
 

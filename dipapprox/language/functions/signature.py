@@ -287,7 +287,7 @@ def _values(cells: list[Cell], part: Any, span: Span | None) -> Sequence[object]
 
 def _returned(value: object, cell: Cell, span: Span | None) -> ast.Expression:
     domain = () if isinstance(cell.domain, AllReals) else cell.domain
-    is_truth = bool(domain) and set(domain) <= {"true", "false"}
+    is_truth = bool(domain) and all(each in ("true", "false") for each in domain)
     if type(value) is Condition and value.known is not None:
         value = value.known
     if type(value) in (Quantity, Condition):
