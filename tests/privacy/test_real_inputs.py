@@ -14,6 +14,10 @@ from scipy.signal import fftconvolve
 from scipy.special import ndtr
 
 from dipapprox import Answer, Options, SourceError, calibrate, parse, profile, verify
+from dipapprox.pairs.selections import AllPairs
+from dipapprox.privacy.profiles.profile import profile as profile_of_pairs
+from dipapprox.privacy.profiles.profile_result import AtDelta
+from dipapprox.privacy.run import Setting
 from dipapprox.proofs.budget_verdict import most_of
 from tests.cases import cases, examples, part, template_of
 
@@ -137,6 +141,14 @@ def test_a_calibration_asks_of_sets_of_pairs_only_what_is_claimed() -> None:
     pair = [(refuted.witness.input, refuted.witness.adjacent)]
     again = verify(program, eps=refuted.eps, eps_prv=1, delta="1/100", pairs=pair)
     assert again.answer is Answer.NOT_DP
+
+
+def test_what_needs_more_than_a_claim_whose_factor_has_no_end() -> None:
+    text = "input q in real 0..3\noutput o in 0..1\nadjacent linf 1\no <- 0\n"
+    text += "x <- Gumbel(q, 1/4 / eps)\nif x > 1/2 then o <- 1 end\n"
+    question = AtDelta(Fraction(0), claimed=Fraction(21601))
+    found = profile_of_pairs(Setting(parse(text), AllPairs(), Options()), Fraction(1), question)
+    assert found.eps_prv_enclosure.lower > 21601 and found.witness is not None
 
 
 def test_numbers_beside_guards_tell_no_more_than_samples() -> None:

@@ -40,7 +40,7 @@ from dipapprox.privacy.intervals.verdict import FormulaClaim, IntervalVerdict
 from dipapprox.privacy.run import BY_BUDGET, Engine, Setting
 from dipapprox.privacy.verdict import Answer, Verdict
 from dipapprox.semantics.execution import execute
-from dipapprox.semantics.real_inputs import with_values
+from dipapprox.semantics.real_inputs import execute_for_declared, with_values
 from dipapprox.semantics.state import FinalStates
 
 _COUNTED = "by the sign of an exact form; of the outputs only the number of equal ones is known"
@@ -177,7 +177,11 @@ def _decide(run: _Run) -> None:
     real = next((cell for cell in program.inputs if isinstance(cell.domain, AllReals)), None)
     if real is not None or (program.real_outputs and not every):
         what = f"input '{real.name}'" if real else f"output '{program.real_outputs[0].variable}'"
-        states = run.executed = subjects.executed_for(setting, parts=False)
+        states = run.executed = (
+            execute_for_declared(program, merge)
+            if real
+            else execute(program, merge, real_outputs=True, inputs=inputs)
+        )
         check_program(states, question.interval)
         _decide_outside(run, f"outside-fragment: the {what} may be any real number")
         return

@@ -138,7 +138,9 @@ class Profiler:
             witness = next(filter(None, shown), None)
         lower, claimed = found.told.lower, question.claimed
         if witness is not None and claimed is not None and (lower is None or lower > claimed):
-            witness = self._shown_at(witness, eps_prv_factor(claimed, _WITNESS_BITS))
+            factor = eps_prv_factor(claimed, _WITNESS_BITS)
+            # Where the factor has no upper end the set stays shown for what it demands.
+            witness = witness if factor.upper is None else self._shown_at(witness, factor)
         reached = found.told.is_within(wanted)
         run = self._finished(found.bits, reached, asked=wanted, by=found.told.by)
         return LeastEpsPrv(run, self._eps, question.delta, found.told, witness)
