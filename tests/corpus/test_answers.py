@@ -221,11 +221,11 @@ print([kind.value for kind in BROKEN if kind in {{each.kind for one in found for
 @cases(
     "command, every, module, name, fault",
     (
-        *("probability", 20, "dipapprox.arithmetic.double_functions"),
+        *("probability", 40, "dipapprox.arithmetic.double_functions"),
         *("_exponential", "before(*words) * (1 + 1e-7)"),
     ),
     (
-        *("profile", 60, "dipapprox.pairs.divergence", "exponential"),
+        *("profile", 120, "dipapprox.pairs.divergence", "exponential"),
         "type(before(*words)).exact(before(*words).upper + 2**-30)",
     ),
 )

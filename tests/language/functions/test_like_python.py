@@ -63,7 +63,7 @@ NATURAL = (Path(__file__).parent / "natural.txt").read_text(encoding="utf-8").sp
 @cases(
     "body, apart",
     *((body, paths.MOST_APART) for body in NATURAL),
-    *((body, 0) for body in part(NATURAL, 3)),
+    *((body, 0) for body in part(NATURAL, 6)),
 )
 def test_what_people_write_does_what_python_does(body, apart, monkeypatch) -> None:
     monkeypatch.setattr(paths, "MOST_APART", apart)
