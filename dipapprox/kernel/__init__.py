@@ -15,7 +15,7 @@ the claim. To be read in this order, in which modules import those before them:
     runs                measures, walk, forward
     conclusions         losses, mechanisms, judgements, proofs
     finite verdicts     evaluate, published, excesses, several, closed
-    real inputs         motion, sets
+    real inputs         motion, sets, intervals
     compositions        parts, compositions
     every eps           paths, rounds, regions, potential, rays
     budgets of claims   served

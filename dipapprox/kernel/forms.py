@@ -36,7 +36,7 @@ class Form(NamedTuple):
 
 def _measured(value: Number) -> Number:
     """Return a number that is not too long; denominators grow as fractions are added."""
-    if isinstance(value, Fraction):
+    if type(value) is Fraction:
         spend(size_of(value))
     return value
 

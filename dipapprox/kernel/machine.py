@@ -159,12 +159,20 @@ def adjacent_pairs(
         yield from ((u, v) for u, v in sorted(adjacency.pairs, key=repr) if u != v)
         return
     changes = [_changes(adjacency, _listed(domain), by_difference) for domain in domains]
+    if not any(price for own in changes for *_, price in own):
+        # All of them go together.
+        us, vs = ([[change[side] for change in own] for own in changes] for side in (0, 1))
+        for pair in zip(product(*us), product(*vs), strict=True):
+            spend(1 + len(changes) // 8)
+            if pair[0] != pair[1]:
+                yield pair
+        return
     pending: list[tuple[Input, Input, Number]] = [((), (), 0)]
     while pending:
         first, second, spent = pending.pop()
         spend(1 + len(first) // 8)
         if len(first) < len(changes):
-            for u, v, price in changes[len(first)]:
+            for u, v, price in reversed(changes[len(first)]):
                 if adjacency.allows(spent + price):
                     pending.append(((*first, u), (*second, v), spent + price))
         elif first != second:
@@ -174,11 +182,11 @@ def adjacent_pairs(
 def _changes(
     adjacency: Adjacency, domain: tuple[Value, ...], by_difference: bool
 ) -> list[tuple[Value, Value, Number]]:
-    """How values may change, the last ones first, each with the price of the change."""
+    """How values may change, each time with the price of the change."""
     found: dict[object, tuple[Value, Value, Number]] = {}
-    for before in reversed(domain):
+    for before in domain:
         spend(2 * len(domain))
-        prices = [(after, adjacency.price(before, after)) for after in reversed(domain)]
+        prices = [(after, adjacency.price(before, after)) for after in domain]
         near = [(after, p) for after, p in prices if p is not None and adjacency.allows(p)]
         # They are kept.
         spend(40 * len(near))
@@ -186,7 +194,7 @@ def _changes(
             key: object = before, after
             if by_difference and not (isinstance(before, str) or isinstance(after, str)):
                 key = after - before
-            found[key] = before, after, price
+            found.setdefault(key, (before, after, price))
     return list(found.values())
 
 

@@ -60,6 +60,8 @@ def assume(graph: Graph, measure: Measure, form: Form, relation: str) -> list[Me
     """Return disjoint parts, together the measure where `form` relation 0 holds."""
     if not form.terms:
         return [measure] if HOLDS[relation](form.constant, 0) else []
+    if ">" in relation:
+        return assume(graph, measure, form.scaled(-1), relation.replace(">", "<"))
     involved = {atom for atom, _ in form.terms}
     components = [c for c in measure.components if any(a in involved for a, _ in c.functions)]
     functions = dict(own for c in components for own in c.functions)
@@ -75,8 +77,6 @@ def assume(graph: Graph, measure: Measure, form: Form, relation: str) -> list[Me
         case "=":
             below = assume(graph, measure, form, "<=")
             return [part for each in below for part in assume(graph, each, form, ">=")]
-        case ">" | ">=":
-            return assume(graph, measure, form.scaled(-1), "<" if relation == ">" else "<=")
     terms, most = _inequality(form, integers, relation == "<")
     spend(len(functions))
     bounds = dict(own for c in components for own in c.bounds)

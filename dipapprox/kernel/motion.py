@@ -223,12 +223,14 @@ class Motion(Walk[Moved]):
         own = frozenset([(form, strict or real) for form, strict in guards])
         known = state.guards | own
         spend((4 + sum([2 + len(form.terms) for form, _ in known])) * (len(known) + 1))
-        others = [(NOTHING, False), *known]
-        for (form, once), (number, (one, twice)) in product(own, enumerate(others)):
+        d, all_known = self._d, ((NOTHING, False), *known)
+        others = [(f, strict, [(a, -c) for a, c in f.terms if a != d]) for f, strict in all_known]
+        for (form, once), (number, (one, twice, _)) in product(own, enumerate(others)):
             both = form.plus(one)
-            for other, thrice in others[: number + 1]:
-                total = both.plus(other)
-                if all(atom == self._d for atom, _ in total.terms):
+            noise = [(a, c) for a, c in both.terms if a != d]
+            for other, thrice, opposite in others[: number + 1]:
+                if noise == opposite:
+                    total = both.plus(other)
                     # A number and a multiple of d > 0.
                     numbers = [total.constant, *(slope for _, slope in total.terms)]
                     is_strict = once or twice or thrice or min(numbers) < 0

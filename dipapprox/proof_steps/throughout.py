@@ -23,10 +23,10 @@ from dipapprox.kernel.balls import lower_at, precision, upper_at
 from dipapprox.kernel.closed import CHANCES, lowest
 from dipapprox.kernel.errors import NotProved, Refuted
 from dipapprox.kernel.exponentials import Ratio
+from dipapprox.kernel.intervals import between_eps, multiple_below
 from dipapprox.kernel.judgements import Private
 from dipapprox.kernel.machine import Tree, mentions, read_machine, read_weight
 from dipapprox.kernel.proofs import Proof
-from dipapprox.kernel.sets import between_eps, multiple_below
 from dipapprox.kernel.signs import Epsilons, Signs
 from dipapprox.kernel.walk import formula_of
 from dipapprox.language.ast import Name, Number

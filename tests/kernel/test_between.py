@@ -11,19 +11,19 @@ import pytest
 from scipy import stats
 
 from dipapprox import Options
-from dipapprox.kernel import exponentials, nodes, sets
+from dipapprox.kernel import exponentials, intervals, nodes
 from dipapprox.kernel.balls import precision
 from dipapprox.kernel.closed import is_nonnegative, lowest
 from dipapprox.kernel.errors import NotProved, Refused, Refuted, budget
 from dipapprox.kernel.exact import exact_values
 from dipapprox.kernel.exponentials import Ratio, Sum, power
+from dipapprox.kernel.intervals import between_eps, information
 from dipapprox.kernel.judgements import Private
 from dipapprox.kernel.laws import FAMILIES, IntegerFamily, RealFamily
 from dipapprox.kernel.machine import read_block, read_machine, read_weight
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.proofs import Proof as Steps
 from dipapprox.kernel.replay import replay
-from dipapprox.kernel.sets import between_eps, information
 from dipapprox.kernel.signs import ALL, Epsilons, Signs
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.run import Setting
@@ -93,7 +93,7 @@ def test_every_end_counts(monkeypatch) -> None:
     some = Fraction(1, 10)
     low, high = Fraction(9, 10), Fraction(1)
     # e is at least 5/2, and at most 3, in halves.
-    monkeypatch.setattr(sets, "PLACES", 1)
+    monkeypatch.setattr(intervals, "PLACES", 1)
     error = Fraction(8) * (high - low) ** 2 / (8 * low * high)
     for factor, holds in (("1", True), ("999/1000", False)):
         most = some + error * Fraction(factor)

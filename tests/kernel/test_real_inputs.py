@@ -14,6 +14,7 @@ import pytest
 
 from dipapprox import Claim, Options, profile, verify
 from dipapprox.kernel.errors import NotProved, Refused, Refuted, budget
+from dipapprox.kernel.intervals import shrinks, smaller_eps
 from dipapprox.kernel.judgements import Private
 from dipapprox.kernel.machine import (
     Adjacency,
@@ -28,7 +29,6 @@ from dipapprox.kernel.motion import Motion
 from dipapprox.kernel.proofs import Proof, distributions, pairs_of
 from dipapprox.kernel.proofs import Proof as Steps
 from dipapprox.kernel.replay import replay
-from dipapprox.kernel.sets import shrinks, smaller_eps
 from dipapprox.kernel.signs import Epsilons
 from dipapprox.pairs.selections import AllPairs
 from dipapprox.privacy.run import Setting
