@@ -76,6 +76,7 @@ from dipapprox.errors import LimitReached
 from dipapprox.limits import check_atoms, check_limits
 
 Doubles = NDArray[np.float64]
+Integers = NDArray[np.int64]
 Masses = Sequence[tuple[arb, arb]]  # (P mass, Q mass) of every outcome of a pair
 MOST_STEPS = 5_000  # runs: more are not gone through one by one
 _LEAST = 2.0**-900
@@ -133,6 +134,9 @@ class Stage(Record):
     # If those above are in a row, and there are others between them: pairs that bound these, parts
     # of the row by parts, then by halves of parts, and so on; the last ones are between neighbours.
     halves: Sequence[Sequence[Masses]] = ()
+    # If there are others, above none of these: for h and a reach, what bounds H of one run more by
+    # H, and says which pairs are about the best.
+    bound: Callable[[Fraction, int], Callable[[Doubles], tuple[Doubles, Integers]]] | None = None
 
 
 def bounded_range(
@@ -166,20 +170,26 @@ def bounded_range(
     return Stage(ends, ends, times, halves)
 
 
-def adaptive_profile(stages: Sequence[Stage], size: Fraction) -> AdaptiveProfile:
+def adaptive_profile(
+    stages: Sequence[Stage], size: Fraction, reach: int | None = None
+) -> AdaptiveProfile:
     """Bound the profile of adaptive runs.
 
     Args:
         stages: In the order in which they are run, of at most `MOST_STEPS` runs.
+        size: h.
+        reach: How many places of either sign there are; if it is not given, all that matter.
 
     Raises:
         LimitReached: If the limits are, or the grid is too fine.
     """
-    times, most = sum(stage.times for stage in stages), _range(stages)
-    if any(stage.halves for stage in stages):
-        size = max(size, finest_size(times, most))
+    times = sum(stage.times for stage in stages)
+    if reach is None:
+        most = max(likely_loss(stages), 1.0) + 2
+        if any(stage.halves for stage in stages):
+            size = max(size, finest_size(times, most))
+        reach = ceil(most / float(size))
     h = float(size)
-    reach = ceil(most / h)
     check_atoms(2 * reach)
     if reach > _MOST_PLACES or times > MOST_STEPS:
         raise LimitReached("atom limit: the grid of adaptive runs is too fine")
@@ -193,13 +203,14 @@ def adaptive_profile(stages: Sequence[Stage], size: Fraction) -> AdaptiveProfile
     lines = np.where(places < 0, 1.0, 0.0), np.where(places < 0, 1.0, 0.0)
     for stage in reversed(stages):
         kernels, *levels = (
-            [_kernel(each, size, 2 * reach + 1) for each in own]
+            [_kernel(each, size, 2 * reach + 1) for each in own if not stage.bound]
             for own in (stage.above, *stage.halves)
         )
         strategies = [_strategy(each, size, 2 * reach + 1) for each in stage.below]
+        bound = None if stage.bound is None else stage.bound(size, reach)
         for _ in range(stage.times):
             check_limits()
-            upper, best = _worst(kernels, levels, upper)
+            upper, best = bound(upper) if bound else _worst(kernels, levels, upper)
             lines = _followed(strategies, best, lines, middle)
     ends = Ends(_at_an_end(stages), _at_an_end(stages, lost=True))
     return AdaptiveProfile(size, reach, upper, *lines, doubt, ends)
@@ -356,11 +367,11 @@ def _add_output(
     b += q * np.where(better, after[1], here[1])
 
 
-def _range(stages: Sequence[Stage]) -> float:
+def likely_loss(stages: Sequence[Stage], negligible: float = _NEGLIGIBLE) -> float:
     """About the loss that all runs do not exceed, either way, by Chernoff's bound."""
-    orders, least, most = 2.0 ** (np.arange(-8, 17) / 2), 1.0, 0.0
+    orders, least, most = 2.0 ** (np.arange(-8, 25) / 2), 0.0, 0.0
     for sign in (1, -1):
-        costs = np.full_like(orders, -log(_NEGLIGIBLE))
+        costs = np.full_like(orders, -log(negligible))
         greatest = 0.0
         for stage in stages:
             pairs = [np.array(_finite(pair, sign)).reshape(-1, 2).T for pair in stage.above]
@@ -372,7 +383,7 @@ def _range(stages: Sequence[Stage]) -> float:
             costs += stage.times * np.max([0.0 * orders, *moments], axis=0)
             greatest += stage.times * max(tops)
         least, most = max(least, float((costs / orders).min())), max(most, greatest)
-    return max(min(least, most), 1.0) + 2
+    return min(least, most)
 
 
 def _finite(masses: Masses, sign: int) -> list[tuple[float, float]]:

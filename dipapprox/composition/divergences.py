@@ -31,7 +31,7 @@ _CLOSE, _BEYOND = 1e-10, 50.0
 """What is no more counts as allowed; and how far away orders are thought to change."""
 
 Point = tuple[Fraction, Fraction]
-Number = TypeVar("Number", int, Fraction)
+Number = TypeVar("Number", int, float, Fraction)
 
 _ORIGIN: Point = (Fraction(1), Fraction(0))
 

@@ -86,6 +86,7 @@ class PairWay(Enum):
 
     PAIRS = "several worst pairs are chosen from by what came"
     RANGES = "pairs of bounded ranges, too"
+    STATED = "runs of one statement are chosen by what came"
     HULLS = "one pair is above each, so that all divergences add up"
 
 

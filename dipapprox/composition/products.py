@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import reduce
-from math import prod, sqrt
+from math import inf, prod, sqrt
 
 from flint import arb
 
@@ -71,6 +71,7 @@ from dipapprox.composition.powers import (
 )
 from dipapprox.composition.profile import BallProfile, ReversedProfile
 from dipapprox.composition.shifted_noise import ShiftedNoise
+from dipapprox.composition.stated_runs import MOST_STATED, stated_profile
 from dipapprox.composition.statements import StatementProfile, worst_of_all
 from dipapprox.data_classes import Record
 from dipapprox.errors import UserError
@@ -107,6 +108,7 @@ class Piece(Record):
     sides: tuple[BoundSide, ...] = _BOTH  # from where the profile bounds the runs
 
 
+_Chosen = Between | ExponentialMechanism | Statement
 _Few = tuple[Outcomes, int, tuple[BoundSide, ...]]
 """Runs of few outcomes, how many, and sides as of a `Piece`."""
 
@@ -128,6 +130,7 @@ def pieces_of(runs: Sequence[RepeatedRun], grid: LossGrid, *, added: bool) -> li
     if noise is not None:
         return [Piece(noise.profile(bits), 1)]
     several_pairs: list[tuple[Between | ExponentialMechanism, Fraction, int]] = []
+    stated: list[tuple[Statement, Fraction, int]] = []
     found: list[Piece] = []
     few: list[_Few] = []
     statements: list[tuple[Statement, int]] = []
@@ -136,10 +139,13 @@ def pieces_of(runs: Sequence[RepeatedRun], grid: LossGrid, *, added: bool) -> li
     last: Statement | None = None
     free = together = not any(chosen_pairs(run.mechanism, grid.way) for run in runs)
     for run in runs:
-        several = chosen_pairs(run.mechanism, grid.way)
-        if several is not None and steps + run.times <= MOST_STEPS:
+        inner, rate = chosen_pairs(run.mechanism, grid.way) or (None, Fraction(1))
+        if isinstance(inner, Statement):
+            stated.append((inner, rate, run.times))
+            continue
+        if inner is not None and steps + run.times <= MOST_STEPS:
             steps += run.times
-            several_pairs.append((*several, run.times))
+            several_pairs.append((inner, rate, run.times))
             continue
         times = run.times
         match run.mechanism:
@@ -167,6 +173,12 @@ def pieces_of(runs: Sequence[RepeatedRun], grid: LossGrid, *, added: bool) -> li
     asked = grid.budget, grid.delta
     found += _divergences(statements, last, square, asked, bits, together=together)
     found += _grouped(few)
+    if stated:
+        alone = not found and grid.delta is not None
+        negligible = _NEGLIGIBLE * (grid.delta or 1.0) if alone else _NEGLIGIBLE**2
+        (statement, rate, _), times = stated[0], sum(times for *_, times in stated)
+        profile = stated_profile(statement, times, rate, negligible, added=added)
+        found.append(Piece(profile, 1))
     if several_pairs:
         # Beside many other losses it may cost what a quarter of them does, not that of one alone.
         beside = max(sum(piece.times for piece in found) / 4, 1.0)
@@ -265,6 +277,7 @@ def counts_of(runs: Sequence[RepeatedRun]) -> list[int]:
 
 
 _ROUGH_BITS = 64
+_NEGLIGIBLE = 1e-8  # of a δ
 _FEW_RUNS = 100
 _FAR = 5.0  # losses of runs of bounded ranges are not greater, in deviations, about
 
@@ -281,6 +294,8 @@ def resolution_of(run: RepeatedRun, way: PairWay) -> float | None:
         eps = float(inner.eps)
         most = min(times * eps, _FAR * root * eps + times * eps**2 / 8)
         return float(finest_size(times, most + 2)) * root / 4
+    if way is PairWay.STATED and isinstance(inner, Statement):
+        return inf
     if not isinstance(inner, Between) or inner.resolution is None:
         return None
     return float(inner.resolution * rate * root)
@@ -300,9 +315,12 @@ def other_ways(runs: Sequence[RepeatedRun]) -> list[PairWay]:
     one = len({run.mechanism for run in ranged}) == 1 and not several
     if one and 1 < sum(run.times for run in ranged) <= MOST_STEPS:
         found.append(PairWay.RANGES)
-    stated = (run.times for run in runs if isinstance(run.mechanism, Statement))
-    if several and sum(stated) > 1:
+    stated = [run for run in runs if isinstance(unsampled(run.mechanism)[0], Statement)]
+    count = sum(run.times for run in stated)
+    if several and sum(run.times for run in stated if isinstance(run.mechanism, Statement)) > 1:
         found.append(PairWay.HULLS)
+    if not several and 1 < count <= MOST_STATED and len({run.mechanism for run in stated}) == 1:
+        found.append(PairWay.STATED)
     return found
 
 
@@ -319,15 +337,15 @@ def are_attained(runs: Sequence[RepeatedRun], way: PairWay) -> bool:
     return not others or (len(others) == 1 and not any(chosen))
 
 
-def chosen_pairs(
-    mechanism: Mechanism, way: PairWay
-) -> tuple[Between | ExponentialMechanism, Fraction] | None:
+def chosen_pairs(mechanism: Mechanism, way: PairWay) -> tuple[_Chosen, Fraction] | None:
     """Return a mechanism whose pairs are chosen by what came, and the rate of its sample."""
     inner, rate = unsampled(mechanism)
     match inner:
         case Between(worst=worst) if worst and way is not PairWay.HULLS:
             return inner, rate
         case ExponentialMechanism() if way is PairWay.RANGES:
+            return inner, rate
+        case RenyiStatement() | ConcentratedStatement() if way is PairWay.STATED:
             return inner, rate
     return None
 
@@ -346,7 +364,7 @@ def _stage(
         sampled = [(share * p + (1 - share) * q, q) for p, q in pair]
         return [(q, p) for p, q in sampled] if added else sampled
 
-    if isinstance(inner, ExponentialMechanism):
+    if not isinstance(inner, Between):
         return bounded_range(to_ball(inner.eps), size, times, masses)
     above, below = (
         [masses((to_ball(p), to_ball(q)) for p, q in pair) for pair in pairs]

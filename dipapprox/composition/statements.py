@@ -314,7 +314,7 @@ def worst_of_many(statement: Statement, times: int, asked: Asked, always: bool =
         ratio = (high / max(low, high / 2**_TRIED)) ** (1 / _TRIED)
         for k in range(_TRIED + 1):
             for each in dict.fromkeys(one.at(high / ratio**k)):
-                tangent = _within(each, statement)
+                tangent = within(each, statement)
                 if tangent is not None and (value := cost(tangent)) > best[0]:
                     best = value, tangent, high / ratio**k
         if not best[2]:
@@ -323,7 +323,7 @@ def worst_of_many(statement: Statement, times: int, asked: Asked, always: bool =
     return allowed(best[1], statement) if always or best[0] > least else None
 
 
-def _within(tangent: Tangent, statement: Statement) -> Tangent | None:
+def within(tangent: Tangent, statement: Statement) -> Tangent | None:
     """Return outcomes that all orders allow, about: nearer to each other, if they have to be."""
     p = tangent.masses[0]
     q = p * exp(-tangent.upper)
