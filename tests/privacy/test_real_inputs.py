@@ -298,3 +298,17 @@ def test_some_pairs_refute_where_no_method_bounds_all() -> None:
     most = (exp(2) - exp(0.5)) / (exp(2) + 1)  # two scales are the dearest change
     assert float(least.delta_enclosure.upper) == pytest.approx(most)
     assert abs(least.delta_enclosure.lower - pair.lower) < Fraction(1, 10**9) and least.reason
+
+
+def test_a_large_eps_prv_is_found_for_two_inputs() -> None:
+    """One input changes: delta is 1 - e^(-1/b) / 2 - e^(ε - 9/b) / 2, the other tells nothing."""
+    text = "input q[2] in real 0..10\noutput out[2] in 0..1\nadjacent l0 1\n"
+    for place in (1, 2):
+        text += f"x <- Lap(q[{place}], 3/4 / eps)\nout[{place}] <- 0\n"
+        text += f"if x > 1 then\nout[{place}] <- 1\nend\n"
+    found = profile(parse(text), eps=1, delta="1/100").eps_prv_enclosure
+    assert found.lower is not None
+    assert found.upper is not None
+    assert found.upper - found.lower < 1e-4
+    least = 12 + log(2 * (0.99 - exp(-4 / 3) / 2))
+    assert float(found.lower) - 1e-9 < least < float(found.upper) + 1e-9

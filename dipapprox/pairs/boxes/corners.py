@@ -54,7 +54,8 @@ from dipapprox.pairs.selections import Pair
 
 CORNERS = "convexity between corners"  # the words in reports
 _MOST_SETS = 400_000  # looked at for one eps_prv
-LARGEST_FACTOR = 2**16  # of probabilities at u': doubles would tell little of what is left
+SURE_FACTOR = 2**16  # of probabilities at u': with a larger one other doubles may tell more, and
+LARGEST_FACTOR = 2**40  # from here on these, which are off by 2^-46, would tell next to nothing
 _AT_ONCE = 4_096
 _HALVINGS = 24  # in looking for a price λ
 _ALIKE = 2.0**-36  # what is as near to a lower bound is not cut to be bounded better

@@ -73,12 +73,19 @@ class SetSearch:
 
     Args:
         whole: Where the largest delta may be.
+        after: A search for the same, which has ended: what it knows is known.
     """
 
     cheaper: ClassVar[int] = 1
     """Times less than one of `BoxSearch` a set costs."""
 
-    def __init__(self, exact: Exact, factor: Factor, whole: PairSet | None = None) -> None:
+    def __init__(
+        self,
+        exact: Exact,
+        factor: Factor,
+        whole: PairSet | None = None,
+        after: SetSearch | None = None,
+    ) -> None:
         self._exact, self._whole = exact, whole
         upper = inf if factor.upper is None else above(factor.upper)
         if factor.upper is not None and factor.upper < 1:
@@ -86,7 +93,10 @@ class SetSearch:
         self._factor = FactorBounds(below(factor.lower), upper)
         self._known: dict[Pair, Enclosure] = {}
         self._best = self._most = Fraction(0)
-        self._sets = 0
+        self._sets, self._least_upper = 0, UNIT.upper
+        if after is not None:
+            self._known, self._best = after._known, after._best
+            self._least_upper = after._enclosure().upper
 
     def run(self, enough: Enough) -> None:
         """Search until the enclosure of the largest delta is good enough, or gets no better.
@@ -117,7 +127,8 @@ class SetSearch:
     def _enclosure(self) -> Enclosure:
         if not self._known:
             return UNIT
-        return Enclosure(self._best, min(max(self._best, self._most, self._upper()), Fraction(1)))
+        upper = max(self._best, self._most, self._upper())
+        return Enclosure(self._best, min(upper, self._least_upper))
 
     def _try(self, pair: Pair, exact: Exact | None = None) -> Enclosure:
         """Enclose the delta of a pair, once."""
@@ -157,9 +168,14 @@ class BoxSearch(SetSearch):
     """
 
     def __init__(
-        self, regions: Sequence[PairRegion], models: OutputModels, exact: Exact, factor: Factor
+        self,
+        regions: Sequence[PairRegion],
+        models: OutputModels,
+        exact: Exact,
+        factor: Factor,
+        after: SetSearch | None = None,
     ) -> None:
-        super().__init__(exact, factor)
+        super().__init__(exact, factor, after=after)
         self._models = models
         self._order = count()
         self._waiting: list[_Open] = []

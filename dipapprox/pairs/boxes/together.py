@@ -61,7 +61,7 @@ from dipapprox.pairs.boxes.cells import (
     real_places,
     rectangle,
 )
-from dipapprox.pairs.boxes.corners import CORNERS, LARGEST_FACTOR, CornerSearch
+from dipapprox.pairs.boxes.corners import CORNERS, LARGEST_FACTOR, SURE_FACTOR, CornerSearch
 from dipapprox.pairs.boxes.dearest import PURE, PureBudget, PureSearch, pure_search
 from dipapprox.pairs.boxes.models import OutputModels
 from dipapprox.pairs.boxes.movement import DerivativeSigns, OutOfReach, is_free, with_ends
@@ -85,6 +85,7 @@ _PATIENCE = ((1_000, 40), (4_000, 30), (MOST_SETS, 20))
 """Up to so many sets a largest delta is wanted to so many bits. Where it lies at corners a few
 hundred sets give all bits; elsewhere each further bit costs as much as all before."""
 
+_ROUGHER = 8  # times fewer sets are looked at of one input where corners told what they can
 _ENOUGH_SETS = 1_000  # looked at where only a violation could decide a claim
 _FARTHER = (Fraction(3, 2), Fraction(3))
 """Times the ends of inputs without bounds, where violations of a small δ are looked for."""
@@ -220,6 +221,12 @@ class RealPairs(Together):
         try:
             try:
                 search.run(enough)
+                is_alone = CORNERS in self._used and len(real_places(self._program.inputs)) == 1
+                is_rough = is_alone and factor.lower > SURE_FACTOR
+                if is_rough and self._models and not enough(search.found().delta, _ENOUGH_SETS):
+                    del self._used[CORNERS]
+                    search = BoxSearch(self._regions, self._models, *ways, after=search)
+                    search.run(lambda delta, sets: enough(delta, sets * _ROUGHER))
                 if self._refutable:
                     search.try_pairs(self._farther(), refuted, partial(exact, bits=_FAR_BITS))
             except OutOfReach as reached:
