@@ -220,6 +220,11 @@ class ExactPairs(ABC):
             BrokenInvariant: If exact forms contradict each other.
         """
 
+    def alike(self, pair: Pair) -> Attempt | None:
+        """Return the same of a pair that needs no more than it may, as one that was decided does:
+        outputs have the same two exact probabilities in another order, and delta is their sum."""
+        return None
+
 
 _OF_ONE_PAIR = BY_ENCLOSURES[0], "the δ of one pair"
 _NOTHING = Extended(Fraction(0), Fraction(0))
@@ -286,7 +291,11 @@ class Search(Record, frozen=False):
 
     def check(self, pair: Pair) -> None:
         """Decide one pair, or give it up; `checked` stays the caller's business."""
-        attempt = None
+        attempt = None if self.exact is None else self.exact.alike(pair)
+        if attempt is not None:
+            self._record(attempt)
+            self.exactly += 1
+            return
         for bits in self.ladder:
             self.bits = max(self.bits, bits)
             attempt = self.attempt(pair, bits, attempt)

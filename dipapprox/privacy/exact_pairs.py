@@ -80,19 +80,19 @@ class Functions(Record, frozen=False):
     point: Fraction | None = None
     known: list[ExponentialRatio] = field(default_factory=list)
     _numbers: dict[ExponentialRatio, int] = field(default_factory=dict)
-    _inputs: dict[Input, tuple[int, ...]] = field(default_factory=dict)
+    inputs: dict[Input, tuple[int, ...]] = field(default_factory=dict)
     _differences: dict[tuple[int, int], ExponentialRatio] = field(default_factory=dict)
 
     def for_input(self, input: Input) -> tuple[int, ...]:
         """Number the probabilities of one input; an `Obstacle` if they have no exact form."""
-        known = self._inputs.get(input)
+        known = self.inputs.get(input)
         if known is None:
             found = self.source.distribution(input)
             if isinstance(found, NotEnclosed):
                 raise Obstacle(found.reason, input)
             if self.point is not None:
                 found = tuple(each.at(self.point) for each in found)
-            known = self._inputs[input] = tuple(map(self._number, found))
+            known = self.inputs[input] = tuple(map(self._number, found))
         return known
 
     def _number(self, function: ExponentialRatio) -> int:
@@ -129,6 +129,8 @@ class Count(Record, frozen=False):
 
 _LARGEST_PRECISION = 2**17
 """Bits of enclosures in which an exact violation is looked for; it stays one without them."""
+
+_MOST_KINDS = 1_000  # of pairs that are recognised when they come in another order of the outputs
 
 _ONE = Fraction(1)
 _ARGUMENT = "the signs of closed forms say so, however small the difference is"
@@ -221,6 +223,14 @@ class ExactDeltas(ExactPairs):
         self._is_positive = cache(self._has_positive_sign)
         self._side = cache(self._compared)
         self._enclosure = cache(self._enclosed_probability)
+        self._below: dict[Terms, Attempt] = {}
+
+    def alike(self, pair: Pair) -> Attempt | None:
+        first, second = map(self._functions.inputs.get, pair)
+        if not self._below or first is None or second is None:
+            return None  # forms are not looked for here
+        known = self._below.get(tuple(sorted(zip(first, second, strict=True))))
+        return None if known is None else replace(known, pair=pair)
 
     def decide(self, pair: Pair, bits: int) -> Attempt | NotEnclosed:
         outputs = () if self._possible is None else self._possible.only_first(pair)
@@ -254,6 +264,9 @@ class ExactDeltas(ExactPairs):
                 break
             if not exceeds or found.delta.lower > self._bound:
                 break
+        if not exceeds and len(self._below) < _MOST_KINDS:
+            kind, nothing = tuple(sorted(terms)), ExactSide(Side.BELOW, (), _ARGUMENT)
+            self._below[kind] = replace(found, first=(), second=(), proof=nothing)
         return found
 
     def _enclosed(

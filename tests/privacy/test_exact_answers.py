@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dipapprox
-from dipapprox import Answer, Options, Program, UserError, Verdict, decide, parse, profile
+from dipapprox import Answer, Options, Program, UserError, Verdict, decide, parse, profile, verify
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed, Side, compare
 from dipapprox.errors import LimitReached
 from dipapprox.exact.distributions import ExactDistributions
@@ -218,3 +218,36 @@ def test_sums_that_take_values_in_turn_come_after_closed_forms() -> None:
     pair = ((0, 0, 0, 0), (0, 1, 0, 0))
     found = dipapprox.verify(elaborated, eps="1/4", eps_prv="1/2", delta="1/100", pairs=[pair])
     assert found.run.engine == "exact"
+
+
+OF_FIVE = """
+input x in 1..5
+output y in 1..5
+adjacent all
+y <- choose {{ x : (exp(eps) - 1) / (exp(eps) + 4), {} : {} / (exp(eps) + 4) for v in 1..5{} }}
+"""
+RESPONSES = parse(OF_FIVE.format("v", "1", ""))
+WITHOUT_ONE = parse(OF_FIVE.format("min(v, 4)", "1", ""))
+"""The last value is only answered by those who have it, and the one before by two."""
+
+
+@cases(
+    "program, eps_prv, alike", (RESPONSES, "1", 16), (RESPONSES, "log(2)", 0), (WITHOUT_ONE, "1", 8)
+)
+def test_pairs_that_are_alike_are_decided_once(program, eps_prv, alike, monkeypatch) -> None:
+    """What is found is the same as where they are decided one by one."""
+    asked = {"eps": 1, "eps_prv": eps_prv, "delta": 0}
+    found, ask = [], ExactDeltas.alike
+
+    def counted(self: ExactDeltas, pair: object) -> object:
+        known = ask(self, pair)
+        found.append(known)
+        return known
+
+    monkeypatch.setattr(ExactDeltas, "alike", counted)
+    one = verify(program, **asked)
+    assert sum(each is not None for each in found) == alike
+    monkeypatch.setattr(ExactDeltas, "alike", lambda *_: None)
+    other = verify(program, **asked)
+    assert one.answer is other.answer and one.pairs == other.pairs
+    assert one.delta_enclosure == other.delta_enclosure and one.witness == other.witness

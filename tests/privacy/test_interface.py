@@ -244,6 +244,10 @@ def test_ends_that_do_not_exist() -> None:
     assert json.loads(found.to_json())["meaning"] == found.meaning
     neither = data_classes.replace(found, certified=None)
     assert "at the" not in neither.meaning
+    # It does not know eps: one is enough.
+    found = dipapprox.calibrate(program("literature/rappor"), eps_prv="1/10", delta=0)
+    assert (found.certified, found.refuted.eps, found.queries) == (None, 1, 1)
+    assert found.reason == "no noise of the program depends on eps: every eps is as good"
 
 
 @pytest.mark.parametrize("budget", [Fraction(0), Fraction(1, 10), Fraction(1, 5)])

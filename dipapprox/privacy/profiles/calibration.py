@@ -24,6 +24,8 @@ from dipapprox.arithmetic.extended import Extended
 from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import LimitReached
+from dipapprox.language.core import Draw, Epsilon, Program
+from dipapprox.language.traversal import nodes_in
 from dipapprox.limits import Progress, check_limits, current
 from dipapprox.privacy.charts import Chart
 from dipapprox.privacy.description import Description, End, Fact
@@ -197,7 +199,7 @@ def calibrate(
 
     search, reason = _Search(query, eps_prv, width, setting.progress), None
     try:
-        search.run()
+        search.run(_knows_eps(setting.program))
     except LimitReached as reached:
         reason = reached.reason  # what was found stays true
     return Calibration(
@@ -208,6 +210,14 @@ def calibrate(
         certified=search.lower,
         refuted=search.upper,
         queries=search.queries,
+    )
+
+
+def _knows_eps(program: Program) -> bool:
+    """Whether the law of some sample or choice depends on eps."""
+    return any(
+        isinstance(each, Epsilon) or (isinstance(each, Draw) and each.scale.power != 0)
+        for each in nodes_in(program.body)
     )
 
 
@@ -222,7 +232,11 @@ class _Search(Record, frozen=False):
     upper: Refuted | None = None
     queries: int = 0
 
-    def run(self) -> None:
+    def run(self, matters: bool) -> None:
+        """Search; one eps is enough where it does not matter which."""
+        if not matters:
+            self._decided(Fraction(1), Fraction(1, 2), Fraction(2))
+            raise LimitReached("no noise of the program depends on eps: every eps is as good")
         self._enclose()
         stalled, certified_last = False, True
         while True:
