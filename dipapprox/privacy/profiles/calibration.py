@@ -233,9 +233,10 @@ class _Search(Record, frozen=False):
     queries: int = 0
 
     def run(self, matters: bool) -> None:
-        """Search; one eps is enough where it does not matter which."""
+        """Search; where no eps matters the two ends are enough."""
         if not matters:
-            self._decided(Fraction(1), Fraction(1, 2), Fraction(2))
+            if isinstance(self._decided(_LARGEST, _LARGEST / 2, _LARGEST * 2), Refuted):
+                self._decided(_SMALLEST, _SMALLEST / 2, _SMALLEST * 2)
             raise LimitReached("no noise of the program depends on eps: every eps is as good")
         self._enclose()
         stalled, certified_last = False, True
