@@ -401,8 +401,8 @@ class Calls(Expressions):
                 core.Constant(Fraction() as end),
                 core.Variable(name) as held,
             ] if name in self._reals and call.name in ("max", "min"):
-                ends = (end, None) if call.name == "max" else (None, end)
-                self._hold_between(place, held, *ends, call.span)
+                low, high = (end, None) if call.name == "max" else (None, end)
+                self._hold_between(place, held, low, high, call.span)
                 return
         better = core.Relation.GREATER if call.name.endswith("max") else core.Relation.LESS
         returns_index = call.name.startswith("arg")

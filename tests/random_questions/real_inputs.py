@@ -172,6 +172,7 @@ def draw(random: Random) -> Question:
         found = supremum(value, inputs, high, *rule)
     holds = found < 1e-6 or random.random() < 0.5
     claimed = found * (1.01 if holds else 0.999) + 1e-6 * holds
+    claimed = claimed if what.endswith("0") else min(claimed, 1.0)  # of a δ
     least_delta = 0.0 if what.endswith("0") else claimed if what == "claim" else delta
     asked = {} if what == "δ" else {"delta": Fraction(str(least_delta))}
     if what == "δ" or what.startswith("claim"):
