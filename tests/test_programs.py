@@ -15,7 +15,7 @@ CLAIMS = claims_in(PROGRAMS)
 
 _DEAR = (
     *("noisy_max_with_gap", "partial_sum", "sparse_vector_with_gap", "numeric_sparse_vector"),
-    *("band_sparse_vector", "svt_discrete_gauss"),
+    *("band_sparse_vector", "svt_discrete_gauss", "numeric_sparse_vector_reused", "prefix_sum"),
 )
 """Files whose claims take long: `make thorough` asks them, and the corpus asks about them."""
 

@@ -63,7 +63,7 @@ from dipapprox.numerics.real_outputs.panel_polynomials import Cells
 from dipapprox.privacy.compositions.programs import hull
 from dipapprox.privacy.subjects import open_method
 from tests import moved_noise
-from tests.cases import cases, check_answers, evaluated, refuses
+from tests.cases import THOROUGH, cases, check_answers, evaluated, refuses
 
 DELTA = F(1, 10**5)
 SAMPLED = Subsampled(Gaussian(F(1), F(1)), F(1, 100))
@@ -254,7 +254,7 @@ def most_chosen(pairs: Sequence[Sequence[tuple[float, float]]], times: int, x: A
 def test_noise_that_keeps_a_statement_costs_no_more_with_pairs_that_are_chosen(way) -> None:
     """Noise comes first; then two runs, each of the pair that is worst by what came."""
     random, nodes = Random(way.value), np.linspace(-9, 9, 2001)
-    for _ in range(4):
+    for _ in range(4 if THOROUGH else 2):
         rho, times, far = F(random.randint(1, 9), 100), random.randint(1, 9), random.uniform(0.1, 2)
         if way is PairWay.RANGES:
             tops = [exp(k * far / 4) for k in range(1, 4)]
@@ -770,7 +770,10 @@ _WIDE = Gaussian(F(1), F(71, 100))
             12_000,
         ),
         ([(DiscreteLaplace(3, F(33)), 10), (Laplace(F(3), F(9900)), 10**6)], 1.9531, 40_000),
-        ([(_WIDE, 2), (Laplace(F(1), F(500)), 10**6)], 18.0917, 100_000),
+        pytest.param(
+            *([(_WIDE, 2), (Laplace(F(1), F(500)), 10**6)], 18.0917, 100_000),
+            marks=pytest.mark.thorough,
+        ),
     ],
 )
 def test_grids_are_as_fine_as_they_need(

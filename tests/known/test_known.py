@@ -17,7 +17,8 @@ shipped; below `-----` what is known of it, a line each:
 What is known of pipelines, which are written as in files, begins with `composed`.
 
 `± 1e-3` behind a value says how well it is known; `thorough` in front of a line leaves it to
-`make thorough`, which also asks claims on both sides of a value, `make test` on one.
+`make thorough`. `make test` asks one claim beside a value, not one on either side, and half of
+several claims about a program.
 """
 
 import math
@@ -60,9 +61,10 @@ def known(begin: str) -> list[Any]:
         assert entries and not rest
         for number, entry in enumerate(entries, 1):
             text, _, lines = entry.partition("-----\n")
-            for line in lines.splitlines():
+            for place, line in enumerate(lines.splitlines(), number):
                 dear, asked = line.startswith("thorough "), line.removeprefix("thorough ")
                 assert re.match(KINDS, asked), line
+                dear |= asked.startswith("claim") and place % 2 == 1 and "\n" in lines.strip()
                 if asked.startswith(begin) and (THOROUGH or not dear):
                     row = *program_of(text), *(each.strip() for each in asked.split(":", 1))
                     found.append(pytest.param(*row, id=f"{path.stem} {number}: {asked}"))

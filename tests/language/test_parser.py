@@ -38,7 +38,7 @@ from dipapprox.language.unrolling import read_calls
 from dipapprox.language.write_tables import GRAMMARS
 from dipapprox.questions.claims import read_claims
 from dipapprox.semantics.execution import execute
-from tests.cases import check_answers, complaint, part, refuses, template_of
+from tests.cases import check_answers, complaint, examples, part, refuses, template_of
 from tests.grammars import texts
 from tests.language.samples import HEADER, SAMPLES, core_of
 from tests.language.test_values_and_files import TEXT
@@ -152,6 +152,7 @@ def damaged(draw: st.DrawFn, texts: list[str], pieces: list[str]) -> str:
     return text
 
 
+@examples(5)
 @given(damaged(SAMPLES, PIECES))
 def test_damaged_programs_get_only_clean_errors(text) -> None:
     with contextlib.suppress(UserError):

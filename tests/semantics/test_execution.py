@@ -392,6 +392,7 @@ def test_shipped_programs(path) -> None:
 KNOWN = "if q[1] = 0 then exit end\nif q[2] = 0 then exit end\n"
 
 
+@examples(5)
 @given(texts("turns", 20), st.sampled_from(["", "out[4] <- 2\n", KNOWN]), st.booleans())
 @example("r <- Gauss(t, 1 / eps)\nif s > r then\nexit\nelse\nlast <- 1\nend", "", True)
 def test_random_turns(turn, before, ends) -> None:

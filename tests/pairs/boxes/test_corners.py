@@ -139,7 +139,7 @@ def _random(seed: int) -> tuple[list[Part], int, str, str, str]:
     return parts, high, rule, chosen.choice(("1/2", "1", "7/5", "19/10", "3")), eps_prv
 
 
-@pytest.mark.parametrize("seed", part(range(200), 80))
+@pytest.mark.parametrize("seed", part(range(200), 100))
 def test_random_parts_of_two_inputs(seed) -> None:
     parts, high, rule, eps, eps_prv = _random(seed)
     found = profile(parse(_text(parts, high, rule)), eps=eps, eps_prv=eps_prv).delta_enclosure
