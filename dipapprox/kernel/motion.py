@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from math import prod
@@ -60,7 +60,8 @@ class Moved:
 
     def copy(self) -> Moved:
         """Return the same with stores of its own."""
-        return replace(self, stores=tuple([copied(store) for store in self.stores]))
+        stores = tuple([copied(store) for store in self.stores])
+        return Moved(stores, self.outputs, self.side, self.guards, self.chosen)
 
 
 class Motion(Walk[Moved]):
