@@ -27,8 +27,12 @@ Reader = Callable[[Any, str], Value]
 _LONGEST = 10**7  # in seconds
 
 
-def number(given: object, name: str) -> Fraction:
-    return exact_rational(given, name)
+def number(given: object, name: str, unit: str = "") -> Fraction:
+    try:
+        return exact_rational(given, name)
+    except UserError as error:
+        hint = f"it is in {unit}; {error.hint}" if unit else error.hint
+        raise UserError(error.message, hint) from None
 
 
 def _such(holds: Callable[[Fraction], bool], said: str) -> Reader[Fraction]:
@@ -54,7 +58,7 @@ def whole(least: int, most: int | None = None, unit: str = "") -> Reader[int]:
     allowed, of = (f"{allowed} {unit}", f" of {unit}") if unit else (allowed, "")
 
     def read(given: object, name: str) -> int:
-        value = number(given, name)
+        value = number(given, name, unit)
         if value.denominator != 1:
             raise UserError(f"{name} must be a whole number{of}, got {exact_text(value)}")
         if value < least or (most is not None and value > most):
@@ -66,7 +70,7 @@ def whole(least: int, most: int | None = None, unit: str = "") -> Reader[int]:
 
 def seconds(given: object, name: str) -> float:
     """Read a time, at most a season."""
-    value = positive(given, name)
+    value = positive(number(given, name, "seconds"), name)
     if value > _LONGEST:
         raise UserError(f"{name} is at most {_LONGEST} seconds, got {exact_text(value)}")
     return float(value)
@@ -136,7 +140,9 @@ def _limit(
 LIMITING = (
     _limit("timeout", seconds, "SECONDS", "wall-clock time"),
     _limit("max_states", whole(1), "N", "symbolic states", "100000"),
-    _limit("max_memory", whole(1), "MB", "resident memory (default: 60% of the machine's)"),
+    _limit(
+        "max_memory", whole(1, unit="MiB"), "MB", "resident memory (default: 60% of the machine's)"
+    ),
 )
 
 LIMITS = tuple(each.name for each in LIMITING)

@@ -47,7 +47,7 @@ def _intervals(given: object, name: str) -> dict[str, Interval]:
         if match is None or not (match["low"] or match["end"]):
             raise UserError(
                 f"{name}: {shorten(repr(part.strip()))} is no interval",
-                "for example 0 <= y <= 1, or z[2] >= 3",
+                "write <= or >= behind the name, as in 0 <= y <= 1 or z[2] >= 3",
             )
         low = None if match["low"] is None else arguments.number(match["low"], name)
         end = None if match["end"] is None else arguments.number(match["end"], name)
