@@ -66,9 +66,10 @@ def eager() -> Iterator[None]:
 
 
 LONG = """
-    known documents published like_python compositions answers programs sweep noise kills start
-    tables real_inputs execution rounds review habits potentials starting agreement bare_systems
-    notebook bounds analysis accountant limits laws
+    known documents answers compositions like_python sweep published kills habits tables programs
+    real_inputs composed_numbers accountant noise losses execution dearest certificates potentials
+    review analysis rounds start starting throughout methods decisions corners bare_systems
+    algebra forgeries bounds parts renyi limits
 """
 """Files of tests that take longest, the longest first: the processors end together."""
 

@@ -26,10 +26,11 @@ def kind(claim: StatedClaim) -> tuple[object, ...]:
 
 
 def chosen() -> list[Any]:
-    """The claims that are asked, each with a name."""
+    """The claims that are asked, each with a name: half of the kinds in a header."""
     found = []
     for path, claims in CLAIMS.items():
         some = {kind(each): each for each in reversed(claims)}.values()
+        some = [*some][len(path.stem) % min(2, len(some)) :: 2]
         asked = claims if THOROUGH else () if path.stem in _DEAR else some
         found += [pytest.param(path, each, id=f"{path.stem}: {each.text}") for each in asked]
     return found

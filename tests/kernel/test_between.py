@@ -32,7 +32,7 @@ from dipapprox.proof_steps.machines import number_json
 from dipapprox.proof_steps.throughout import GoalThroughout, ways_throughout
 from kernel.ends import lower
 from kernel.small import program_of
-from tests.cases import check_answers, refuses, text_of
+from tests.cases import THOROUGH, check_answers, refuses, text_of
 from tests.kernel.graphs import ONE, law
 from tests.kernel.machines import judged
 
@@ -147,7 +147,7 @@ def at(json: Any, eps: float) -> float:
 
 def test_formulas_are_at_least_what_is_said_of_an_interval() -> None:
     numbers = random.Random(0)
-    for _ in range(300):
+    for _ in range(300 if THOROUGH else 150):
         json = formula(numbers)
         tree, low = read_weight(json), Fraction(numbers.randint(1, 50), 25)
         for width in (Fraction(1), Fraction(1, 10**5), Fraction(0)):

@@ -395,7 +395,7 @@ def test_at_one_eps_they_are_replayed_for_it_alone(name: str) -> None:
             replay(machine, claim, [steps[0], {**steps[1], **other}, steps[2]])
 
 
-@examples(6)
+@examples(4)
 @given(texts("services", 9), st.sampled_from([None, Fraction(1, 2), Fraction(3)]))
 def test_random_services_are_replayed(text: str, eps: Fraction | None) -> None:
     are_replayed(text, eps)
