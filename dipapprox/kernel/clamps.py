@@ -16,11 +16,11 @@ there. So no pair has more there. Several inputs are replaced one after the othe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 
 from dipapprox.kernel.errors import spend
-from dipapprox.kernel.machine import Machine, Range, Tree
+from dipapprox.kernel.machine import Machine, Range, Tree, words_in
 
 
 def without_clamps(machine: Machine) -> Machine:
@@ -30,7 +30,7 @@ def without_clamps(machine: Machine) -> Machine:
     if not ranges or machine.adjacency.norm == "pairs":
         return machine
     signed = machine.adjacency.norm in ("increasing", "decreasing")
-    others = {*_words(_without(machine.body, ranges, signed, seen, False))}
+    others = {*words_in(_without(machine.body, ranges, signed, seen, False))}
     # An element that a turn or an index selects is told by its array.
     alone = {
         name: own.pop()
@@ -41,16 +41,6 @@ def without_clamps(machine: Machine) -> Machine:
     body = _without(machine.body, known, signed, {}, True)
     inputs = tuple([(name, alone.get(name, domain)) for name, domain in machine.inputs])
     return machine._replace(inputs=inputs, body=body)
-
-
-def _words(tree: Tree) -> Iterator[str]:
-    waiting = [tree]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, tuple):
-            waiting += part
-        elif isinstance(part, str):
-            yield part
 
 
 def _without(

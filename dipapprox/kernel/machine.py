@@ -305,11 +305,20 @@ def mentions(tree: object, *words: str) -> bool:
     return any(part in words or mentions(part, *words) for part in parts)
 
 
-def compares(tree: object, names: tuple[str, ...]) -> bool:
+def words_in(tree: object) -> Iterator[str]:
+    """Yield all words that stand in a tree."""
+    if isinstance(tree, str):
+        yield tree
+    elif isinstance(tree, tuple):
+        for part in tree:
+            yield from words_in(part)
+
+
+def compares(tree: object, names: frozenset[str]) -> bool:
     """Whether one of some words stands in a condition of a statement, or of several."""
     if not isinstance(tree, tuple):
         return False
-    own = tree[:1] == ("if",) and mentions(tree[1], *names)
+    own = tree[:1] == ("if",) and not names.isdisjoint(words_in(tree[1]))
     return own or any(compares(part, names) for part in tree)
 
 

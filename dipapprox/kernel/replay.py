@@ -97,7 +97,7 @@ def read_claim(json: object, machine: Machine) -> tuple[Private | Violated, Proo
     pairs = None
     if record["pairs"] is None:
         real = [name for name, domain in machine.inputs if isinstance(domain, Range)]
-        if compares(machine.body, tuple(real)):
+        if real and compares(machine.body, frozenset(real)):
             machine = named("clamps.without_clamps")(machine)
     else:
         pairs = read_pairs(record["pairs"], machine.domains)
