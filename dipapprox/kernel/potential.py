@@ -216,7 +216,7 @@ def _place_of(places: Sequence[Cells], path: Path) -> Cells:
 
 
 Allowance = tuple[Number, list[Form]]  # what the rest may cost; shifts of what is held
-Moving = Mapping[str, int | Form]  # by cell the atom that it moves with, or several
+Moving = Mapping[str, Form]  # by cell what it moves with
 
 
 class Place(NamedTuple):
@@ -393,12 +393,9 @@ class _Step:
         # Runs that were quiet before have their shift from there.
         ends = [shifts for last, shifts in quiet if self._path.said or last not in self._own]
         wanted = [*place.allowances, *((0, [*map(Form, shifts)]) for shifts in ends)]
-        moving = dict[str, int | Form]()
-        for name, (constant, terms) in held.items():
-            if self._machine.whole and wanted and not has_integers(Form(constant, terms)):
-                raise Refuted(f"'{name}' holds a fraction")
-            moving[name] = terms[0][0] if [c for _, c in terms] == [1] else Form(0, terms)
-        return moving, wanted
+        if self._machine.whole and wanted and not all(map(has_integers, held.values())):
+            raise Refuted("a cell holds a fraction")
+        return {name: Form(0, form.terms) for name, form in held.items()}, wanted
 
     def _move(
         self, json: object, fixed: Mapping[int, Number], held: Moving, wanted: Allowance
@@ -431,7 +428,6 @@ class _Step:
         missing = wanted[0] + both.cost() - left
         if missing > 0:
             raise Refuted(f"{missing} is missing of an allowance")
-        moved = [shifts[k] if isinstance(k, int) else over(k, shifts) for k in held.values()]
-        for name, own, other in zip(held, moved, wanted[1], strict=True):
-            if own != other and not other.terms:
+        for (name, form), other in zip(held.items(), wanted[1], strict=True):
+            if not other.terms and over(form, shifts) != other:
                 raise Refuted(f"'{name}' is shifted otherwise")
