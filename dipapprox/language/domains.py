@@ -270,15 +270,7 @@ def parse_input(text: str, program: Program, what: str = "") -> Input:
     if stripped[:1] + stripped[-1:] in ("()", "[]"):
         stripped = stripped[1:-1].strip()
     words = [word.strip() for word in stripped.split(",")] if stripped else []
-    if len(words) != len(program.inputs):
-        names = ", ".join(cell.name for cell in program.inputs[:12])
-        more = ", …" if len(program.inputs) > 12 else ""
-        raise UserError(
-            f"{prefix}{len(words) or 'no'} value{'s' * (len(words) != 1)} given, but the program "
-            f"has {len(program.inputs)} input{'s' * (len(program.inputs) != 1)}"
-            + (f": '{shorten(text)}'" if words else ""),
-            f"the inputs are {names}{more}" if names else "the program has no inputs",
-        )
+    _check_length(program, len(words), prefix, f": '{shorten(text)}'" if words else "")
     input: list[Value] = []
     for word, cell in zip(words, program.inputs, strict=True):
         named = list(names_in(cell.domain))
@@ -294,14 +286,24 @@ def parse_input(text: str, program: Program, what: str = "") -> Input:
 
 def check_input(program: Program, input: Input, what: str = "input") -> None:
     """Check that an input, one value per cell, gives every input cell a value of its domain."""
-    if len(input) != len(program.inputs):
-        raise UserError(
-            f"{what}: the program has {len(program.inputs)} input cells, got {len(input)} values"
-        )
+    _check_length(program, len(input), f"{what}: ")
     for cell, value in zip(program.inputs, input, strict=True):
         if not admits(cell.domain, value):
             hint = f"allowed are {describe_domain(cell.domain)}"
             raise UserError(f"{what}: {value} is not in the domain of '{cell.name}'", hint)
+
+
+def _check_length(program: Program, given: int, prefix: str, text: str = "") -> None:
+    """Check how many values were given as an input; messages end with the `text` that they were."""
+    cells = program.inputs
+    if given == len(cells):
+        return
+    names = ", ".join(cell.name for cell in cells[:12]) + (", …" if len(cells) > 12 else "")
+    raise UserError(
+        f"{prefix}{given or 'no'} value{'s' * (given != 1)} given, but the program has "
+        f"{len(cells)} input{'s' * (len(cells) != 1)}{text}",
+        f"the inputs are {names}" if names else "the program has no inputs",
+    )
 
 
 # --- wider domains, as they are written -----------------------------------------------------------

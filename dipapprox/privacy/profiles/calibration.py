@@ -28,7 +28,7 @@ from dipapprox.language.core import Draw, Epsilon, Program
 from dipapprox.language.traversal import nodes_in
 from dipapprox.limits import Progress, check_limits, current
 from dipapprox.privacy.charts import Chart
-from dipapprox.privacy.description import Description, End, Fact
+from dipapprox.privacy.description import Description, End, Fact, count
 from dipapprox.privacy.profiles.profile_result import AtDelta, LeastEpsPrv
 from dipapprox.privacy.run import Replayed, Run, RunResult, Setting, Witness
 
@@ -142,7 +142,7 @@ class Calibration(Record, RunResult):
             label="calibrate",
             asked=(("claim", f"(ε_prv, δ) = ({self.eps_prv}, {self.delta})"),),
             found=(*facts, ("meaning", self.meaning), ("reason", self.reason)),
-            computed=f"{self.queries} values of ε tried",
+            computed=f"{count(self.queries, 'value')} of ε tried",
         )
 
 
