@@ -47,6 +47,9 @@ def check_shape(scope: Scope, place: ast.Target, symbol: Symbol) -> None:
         scope.report(f"'{place.name}' is an array", place.span, hint)
 
 
+_CLAMPED = f"an end of '{symbols.CLAMP}'"
+
+
 def check_number(
     scope: Scope, node: ast.Expression, where: str = "a number", static: bool = False
 ) -> Kind:
@@ -58,6 +61,7 @@ def check_number(
     elif static and not is_static(scope, node):
         hint = "only numbers, parameters and loop variables are constant"
         hint += "; another scale is another draw, in a branch" * (where == "a scale")
+        hint += "; 'max(a, min(x, b))' has ends that vary" * (where == _CLAMPED)
         scope.report("a constant is needed here", node.span, hint)
     return kind
 
@@ -259,7 +263,7 @@ def _clamp(scope: Scope, node: ast.Call) -> Kind:
     scope = _takes(scope, node, (3,), hint)
     value, *ends = node.arguments
     for end in ends:
-        check_number(scope, end, f"an end of '{symbols.CLAMP}'", static=True)
+        check_number(scope, end, _CLAMPED, static=True)
     if isinstance(value, ast.Call) and value.name in symbols.ROUNDINGS:
         return _rounding(scope, value, is_clamped=True)
     real = check_operand(scope, value, f"'{symbols.CLAMP}'") & Kind.REAL
