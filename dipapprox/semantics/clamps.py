@@ -15,11 +15,12 @@ from dipapprox.data_classes import replace
 from dipapprox.language import core
 from dipapprox.language.cells import read
 from dipapprox.language.domains import AllReals
+from dipapprox.language.piecewise import absolute, held_between
 from dipapprox.language.traversal import nodes_in, rewrite
 
 _Ends = tuple[Fraction | None, Fraction | None]
 _Held = tuple[core.Variable | core.Element, _Ends]  # where it is assigned, and between what it is
-_ZERO, _MINUS = core.Constant(Fraction(0)), core.Constant(Fraction(-1))
+_ZERO = core.Constant(Fraction(0))
 
 
 def without_clamps(program: core.Program) -> core.Program:
@@ -39,8 +40,7 @@ def without_clamps(program: core.Program) -> core.Program:
                     core.Assign(value=core.Variable(name) as own)
                     | core.If(condition=core.Comparison(left=core.Variable(name) as own))
                 ) if name in known:
-                    held = _clamp(node, own, ends[name])
-                    held = held or (None if signed else _modulus(node, own, ends[name]))
+                    held = _held(node, own, ends[name], signed)
                     if held is not None:
                         seen.setdefault(name, set()).add(held[1])
                         return core.Assign(held[0], own if is_read else _ZERO, span=node.span)
@@ -61,34 +61,27 @@ def without_clamps(program: core.Program) -> core.Program:
     return replace(program, inputs=cells, body=without(left, True))
 
 
-def _clamp(node: core.Statement, cell: core.Variable, ends: _Ends) -> _Held | None:
-    match node:
-        case core.Assign(place, value) if value == cell:
-            return place, ends
-        case core.If(
-            core.Comparison(own, relation, core.Constant(Fraction() as end)),
-            (core.Assign(place, core.Constant(value)),),
-            (rest,),
-        ) if own == cell and value == end:
-            inner = _clamp(rest, cell, ends)
-            if inner is not None and inner[0] == place:
-                low, high = inner[1]
-                if (low is None or low <= end) and (high is None or end <= high):
-                    if relation is core.Relation.LESS:
-                        return place, (end, high)
-                    if relation is core.Relation.GREATER:
-                        return place, (low, end)
-    return None
-
-
-def _modulus(node: core.Statement, cell: core.Variable, ends: _Ends) -> _Held | None:
+def _held(
+    node: core.Assign | core.If, cell: core.Variable, ends: _Ends, signed: bool
+) -> _Held | None:
+    """Return what is assigned a clamp or a modulus of an input between ends; None if nothing is."""
     low, high = ends
     match node:
+        case core.Assign(place, value):
+            return (place, ends) if value == cell else None
+        case core.If(then=(core.Assign(place),)) if node == absolute(place, cell, None):
+            fits = low is not None and high is not None and 0 <= -low <= high and not signed
+            return (place, (Fraction(0), high)) if fits else None
         case core.If(
-            core.Comparison(own, core.Relation.LESS, zero),
-            (core.Assign(place, core.Product(minus, less)),),
-            (core.Assign(other, more),),
-        ) if (zero, minus) == (_ZERO, _MINUS) and own == less == more == cell and place == other:
-            if low is not None and high is not None and 0 <= -low <= high:
-                return place, (Fraction(0), high)
+            core.Comparison(_, relation, core.Constant(Fraction() as end)),
+            (core.Assign(place),),
+            (rest,),
+        ):
+            least, most = (end, None) if relation is core.Relation.LESS else (None, end)
+            match rest:
+                case core.If(core.Comparison(_, _, core.Constant(Fraction() as other))):
+                    most = other
+            known = [each for each in (low, least, most, high) if each is not None]
+            if known == sorted(known) and node == held_between(place, cell, least, most, None):
+                return place, (low if least is None else least, high if most is None else most)
     return None
