@@ -245,7 +245,10 @@ def test_ends_that_do_not_exist() -> None:
     neither = data_classes.replace(found, certified=None)
     assert "at the" not in neither.meaning
     # It does not know eps: two are enough.
-    found = dipapprox.calibrate(program("literature/rappor"), eps_prv="1/10", delta=0)
+    options = dipapprox.Options(proved=True)
+    asked = {"eps_prv": "1/10", "delta": 0, "options": options}
+    found = dipapprox.calibrate(program("literature/rappor"), **asked)
+    assert dict(found.describe().facts)["refuted at"].endswith("(needs ε_prv > 0.1)")
     assert found.certified is None and found.refuted.eps < Fraction(1, 10**6)
     assert found.queries == 2
     assert found.reason == "no noise of the program depends on eps: every eps is as good"

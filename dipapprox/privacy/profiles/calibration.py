@@ -132,7 +132,10 @@ class Calibration(Record, RunResult):
         for name, end in (("certified", self.certified), ("refuted", self.refuted)):
             text = "none found"
             if end is not None:
-                text = f"ε = {exact_decimal(end.eps)} (needs ε_prv {_rough(end.needed)})"
+                needs = _rough(end.needed)
+                if isinstance(end, Refuted) and end.needed.lower == self.eps_prv:
+                    needs = needs.replace("≥", ">")  # as it is refuted
+                text = f"ε = {exact_decimal(end.eps)} (needs ε_prv {needs})"
             facts.append((f"{name} at", text))
         if self.refuted is not None and self.refuted.witness is not None:
             first, second = self.refuted.witness.pair_text(self.inputs)
