@@ -1,9 +1,9 @@
 """Whole numbers of which only ranges are known, and what comparisons say of them.
 
-In a state by differences a cell is a symbol, and a handler that compares it is followed once for
-each range of values for which the comparisons come out alike (`KeptCells`). Two runs whose cells
-differ by known numbers then answer by one of few *cases*: ranges of the first run's values, moved
-by the differences, and of the second run's.
+In a state by differences a cell is a symbol, and a handler that compares it, or a sum of several,
+is followed once for each range of values for which the comparisons come out alike (`KeptCells`).
+Two runs whose cells differ by known numbers then answer by one of few *cases*: ranges of the first
+run's values, moved by the differences, and of the second run's.
 
 Handlers whose samples are published and nothing else, run from one state of a service.
 
@@ -18,7 +18,7 @@ for is held by a variable of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise, product
@@ -36,7 +36,7 @@ from dipapprox.language.piecewise import Clamp
 from dipapprox.language.services import Handler, Service, expanded
 from dipapprox.laws.distribution import ChoiceLaw, FiniteLaw
 from dipapprox.laws.family import BOTH_SIDES
-from dipapprox.linear.form import LinearForm
+from dipapprox.linear.form import LinearForm, content
 from dipapprox.semantics.evaluation import Knowledge, StoredValue, ValueOfAny, constant
 from dipapprox.semantics.execution import ends_of
 from dipapprox.semantics.order import GuardCone, Points
@@ -51,6 +51,7 @@ from dipapprox.services.model import (
     Range,
     Replied,
     Step,
+    Told,
     Untracked,
 )
 from dipapprox.source import Span
@@ -60,51 +61,77 @@ _MOST_CASES = 500
 
 def range_of(cell: Cell) -> Range | None:
     """Return the whole numbers that a cell holds; None if its domain is of another kind."""
+    hull = hull_of(cell)
+    return hull if hull and hull[1] - hull[0] + 1 == len(set(cell.domain)) else None
+
+
+def hull_of(cell: Cell) -> Range | None:
+    """Return the least and the greatest of the whole numbers that a cell holds; None if it holds
+    others."""
     if isinstance(cell.domain, AllReals) or not cell.domain:
         return None
     numbers = [v for v in cell.domain if isinstance(v, Fraction) and v.denominator == 1]
     if len(numbers) != len(cell.domain):
         return None
-    low, high = int(min(numbers)), int(max(numbers))
-    return (low, high) if high - low + 1 == len(set(numbers)) else None
+    return int(min(numbers)), int(max(numbers))
 
 
 class KeptCells(Knowledge, eq=False):
     """What a path knows of cells that are symbols: of some, between which numbers they lie."""
 
-    ranges: Mapping[str, Range]
+    ranges: Mapping[Told, Range]
 
     def assume(self, form: LinearForm, strict: bool) -> KeptCells | None:
-        """Add form <= 0 (< 0 if `strict`); None if that is never so; it has to be about one cell
-        with a range."""
-        (name, factor), *others = form.terms
-        if others or name not in self.ranges:
+        """Add form <= 0 (< 0 if `strict`); None if that is never so; it has to be about cells with
+        ranges."""
+        if not all(name in self.ranges for name, _ in form.terms):
             raise NotPlain(form.inputs())
+        told, factor = told_by(form)
         root = -form.constant / factor
-        low, high = self.ranges[str(name)]
+        low, high = extent_of(told, self.ranges)
         if factor > 0:
             high = min(high, ceil(root) - 1 if strict else floor(root))
         else:
             low = max(low, floor(root) + 1 if strict else ceil(root))
         if low > high:
             return None
-        ranges = {**self.ranges, str(name): (low, high)}
-        return KeptCells(self.domains, self.allowed, self.linear, ranges)
+        return KeptCells(
+            self.domains, self.allowed, self.linear, {**self.ranges, told: (low, high)}
+        )
+
+
+def told_by(form: LinearForm) -> tuple[Told, Fraction]:
+    """Return what a form over cells is a multiple of, but for its constant, and the factor."""
+    (name, factor), *others = form.terms
+    if not others:
+        return str(name), factor
+    factor = content(number for _, number in form.terms) * (1 if factor > 0 else -1)
+    return LinearForm(form.terms, Fraction(0)).scaled(1 / factor), factor
+
+
+def extent_of(told: Told, ranges: Mapping[Told, Range]) -> Range:
+    """Return between which whole numbers cells, or a sum of them, lie."""
+    if told in ranges or isinstance(told, str):
+        return ranges[told]
+    low, high = told.extent(lambda name: ranges[str(name)])
+    return int(low), int(high)
 
 
 def cases(
-    left: Step, right: Step, values: Mapping[str, Range], apart: Callable[[str], Fraction]
+    left: Step, right: Step, values: Mapping[Told, Range], apart: Callable[[Told], Fraction]
 ) -> Iterator[tuple[Step, Step]]:
     """Yield the outcomes that two runs may have together, whatever their cells hold out of all
     values; the first run's cell holds a whole number more, so far `apart`. `Untracked` if there are
     too many cases."""
-    names = sorted({name for outcome in (*left, *right) for name, _ in outcome.where})
+    names = sorted({name for outcome in (*left, *right) for name, _ in outcome.where}, key=str)
     if not names:
         yield left, right
         return
-    pieces = [list(_pieces(name, left, right, values[name], apart(name))) for name in names]
+    pieces = [
+        list(_pieces(name, left, right, extent_of(name, values), apart(name))) for name in names
+    ]
     if prod(map(len, pieces)) > _MOST_CASES:
-        raise Untracked(frozenset(names))
+        raise Untracked(cells_told(names))
     seen = set()
     for piece in product(*pieces):
         ours = dict(zip(names, piece, strict=True))
@@ -115,7 +142,14 @@ def cases(
             yield tuple(left[k] for k in active[0]), tuple(right[k] for k in active[1])
 
 
-def _pieces(name: str, left: Step, right: Step, values: Range, apart: Fraction) -> Iterator[int]:
+def cells_told(about: Iterable[Told]) -> set[str]:
+    """Return the cells that comparisons are about."""
+    return {
+        name for told in about for name in ((told,) if isinstance(told, str) else told.inputs())
+    }
+
+
+def _pieces(name: Told, left: Step, right: Step, values: Range, apart: Fraction) -> Iterator[int]:
     """Yield one value of the first run's cell for each range in which all outcomes stay."""
     moved = int(apart)
     low, high = max(values[0], values[0] + moved), min(values[1], values[1] + moved)
@@ -131,7 +165,7 @@ def _pieces(name: str, left: Step, right: Step, values: Range, apart: Fraction) 
         yield begin
 
 
-def _active(step: Sequence[CallOutcome], values: Mapping[str, int]) -> tuple[int, ...]:
+def _active(step: Sequence[CallOutcome], values: Mapping[Told, int]) -> tuple[int, ...]:
     return tuple(
         place
         for place, outcome in enumerate(step)
@@ -155,17 +189,26 @@ _CLAMPED = " clamped"
 
 class PlainHandlers:
     """Runs the handlers of one service; cells that are `kept` are symbols, choices have to be
-    probability distributions at `epsilons`."""
+    probability distributions at `epsilons`.
+
+    Attributes:
+        trusted: Cells that get values of their domains, perhaps: ranges of single ones do not tell.
+        compared: Cells that something is known of on some way.
+    """
 
     def __init__(self, service: Service, kept: frozenset[str], epsilons: EpsilonInterval) -> None:
         self._handlers = service.handlers
         self._epsilons = epsilons
         found = {s.name: range_of(s.cell) for s in service.states if s.name in kept}
-        self._ranges = {name: values for name, values in found.items() if values is not None}
+        self._ranges: dict[Told, Range] = {
+            name: values for name, values in found.items() if values is not None
+        }
         self._symbols: dict[str, Domain] = {name: AllIntegers() for name in kept}
         self._states = [(s.name, s.name in kept, _domain(s.cell)) for s in service.states]
         self._replies = [(cell.name, _domain(cell)) for cell in service.replies]
         self._runs: dict[int, Execution] = {}
+        self.trusted: dict[str, None] = {}
+        self.compared: set[str] = set()
 
     def outcomes(self, place: int, held: Mapping[str, core.Value | None]) -> list[CallOutcome]:
         """Run a handler on what state cells and arguments hold, None for symbols; outcomes may come
@@ -208,7 +251,8 @@ class PlainHandlers:
             reply = self._reply(end.store, samples, handler.clamps)
             if place and all(value == NOTHING for value in reply):
                 raise NotPlain
-            where = tuple([each for each in ranges.items() if each[1] != self._ranges[each[0]]])
+            where = tuple([e for e in ranges.items() if e[1] != extent_of(e[0], self._ranges)])
+            self.compared.update(cells_told(told for told, _ in where))
             found.append(CallOutcome(probability, reply, state, forms, where))
         return found
 
@@ -232,7 +276,7 @@ class PlainHandlers:
     def _kept(
         self,
         store: Store[StoredValue],
-        ranges: Mapping[str, Range],
+        ranges: Mapping[Told, Range],
         held: Mapping[str, core.Value | None],
         before: Mapping[str, StoredValue],
     ) -> tuple[tuple[core.Value | None, ...], tuple[LinearForm, ...]]:
@@ -290,21 +334,21 @@ class PlainHandlers:
             reply.append(known)
         return tuple(reply)
 
-    def _require_fit(self, form: LinearForm, cell: str, ranges: Mapping[str, Range]) -> None:
-        """Raise `NotPlain` unless a cell certainly gets a value of its domain.
-
-        Data that is a symbol may be added to additive cells only: what is compared has to differ by
-        numbers that all are looked at, not the ends of their range.
-        """
-        unknown = [name for name in form.inputs() if name not in ranges]
+    def _require_fit(self, form: LinearForm, cell: str, ranges: Mapping[Told, Range]) -> None:
+        """Note whether ranges of single cells tell that a cell gets a value of its domain;
+        `NotPlain` if it may be no whole number."""
+        data = self._handlers[0].arguments[0]
+        held = dict(ranges) if (hull := hull_of(data)) is None else {**ranges, data.name: hull}
+        unknown = [name for name in form.inputs() if name not in held]
         if unknown:
             raise NotPlain(unknown)
-        low, high = self._ranges[cell]
-        least, most = form.extent(lambda name: ranges[str(name)])
         numbers = (form.constant, *(factor for _, factor in form.terms))
-        whole = all(number.denominator == 1 for number in numbers)
-        if not whole or not low <= least <= most <= high:
+        if any(number.denominator != 1 for number in numbers):
             raise NotPlain((cell,))
+        low, high = self._ranges[cell]
+        least, most = form.extent(lambda name: held[str(name)])
+        if not low <= least <= most <= high:
+            self.trusted[cell] = None
 
 
 def _published(

@@ -48,7 +48,10 @@ Forms = tuple[LinearForm, ...]
 """For each cell kept by differences its next value, over such cells and the data argument."""
 
 Range = tuple[int, int]  # whole numbers, from the first to the last
-Where = tuple[tuple[str, Range], ...]  # what cells hold
+Told = str | LinearForm
+"""What comparisons are about: one cell, or a sum of several without a constant."""
+
+Where = tuple[tuple[Told, Range], ...]  # what these hold
 NOTHING = "no reply"  # what a reply cell holds that a query does not assign
 
 

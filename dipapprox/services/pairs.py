@@ -68,8 +68,10 @@ from dipapprox.services.model import (
     CallOutcome,
     Gain,
     Inexpressible,
+    Range,
     State,
     Step,
+    Told,
     Untracked,
     one_sided_reply,
     spelled_out,
@@ -136,7 +138,9 @@ class RunPairs:
         self._kept = tuple(cell.name for cell in kept)
         self._place = {name: place for place, name in enumerate(self._kept)}
         ranges = ((cell.name, range_of(cell.cell)) for cell in kept)
-        self._held = {name: values for name, values in ranges if values is not None}
+        self.held: dict[Told, Range] = {
+            name: values for name, values in ranges if values is not None
+        }
         self._data_name = service.data.arguments[0].name
         data = [v for v in service.data.arguments[0].domain if isinstance(v, Fraction)]
         self._ends = tuple(dict.fromkeys((min(data), max(data)))) if data else ()
@@ -200,7 +204,7 @@ class RunPairs:
             nothing: _Way = None, (stay,), None
             different = [pair for way in ways for pair in ((way, nothing), (nothing, way))]
         for (one, step, first), (other, others, second) in different:
-            for ours, theirs in cases(step, others, self._held, lambda _: _FREE):
+            for ours, theirs in cases(step, others, self.held, lambda _: _FREE):
                 for left, right, gain in paired(ours, theirs, system.gain):
                     if gain.upper is None:
                         raise Inexpressible(_UNEVEN)
@@ -251,6 +255,11 @@ class RunPairs:
                 total += sign * factor * value
         return total
 
+    def apart(self, told: Told, differences: tuple[Fraction, ...]) -> Fraction:
+        """Return how much more the first run's cells hold of what comparisons are about."""
+        terms = [(told, Fraction(1))] if isinstance(told, str) else told.terms
+        return sum((c * differences[self._place[str(name)]] for name, c in terms), _FREE)
+
     # --- edges ----------------------------------------------------------------------------------
 
     def leaving(self, place: int, number: int) -> Iterator[Edge]:
@@ -277,7 +286,7 @@ class RunPairs:
                 return
         if not visible:
             left, right = unseen(left), unseen(right)
-        for ours, theirs in cases(left, right, self._held, lambda n: differences[self._place[n]]):
+        for ours, theirs in cases(left, right, self.held, lambda t: self.apart(t, differences)):
             yield from self.answers(place, call, ours, theirs, visible)
             if self.one_sided is not None:
                 return

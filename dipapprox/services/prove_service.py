@@ -6,8 +6,9 @@ as well.
 Two runs differ in few cells, and mostly by known numbers: a slot holds one point more. What such
 *counters* hold is left open: comparisons then have several cases (`handlers`), all of which are
 followed, so that there are at least the pairs of runs that calls lead to. The longest path is an
-upper bound. Where calls that can be repeated seem to gain, the counters that change on the way
-round are given their values, and all is done again.
+upper bound. Where calls that can be repeated seem to gain, they are followed on values, filling
+counters before calls that ask for it; if that leads nowhere back, the counters that change on the
+way round are given their values, and all is done again.
 
 The lower bound is a course of calls on values. It is searched among pairs of runs with values for
 the counters, along edges that lose nothing of the upper bound:
@@ -20,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 from itertools import islice
 from math import inf, prod
 
@@ -29,10 +30,11 @@ from dipapprox.errors import EarlyEnd, UserError
 from dipapprox.language.core import Value
 from dipapprox.language.domains import AllReals
 from dipapprox.limits import check_limits
-from dipapprox.linear.form import LinearForm
-from dipapprox.services.handlers import range_of
+from dipapprox.linear.form import LinearForm, Symbol
+from dipapprox.services.handlers import cells_told, hull_of, range_of
+from dipapprox.services.invariants import Invariants
 from dipapprox.services.loss import Cycle, Loss, paths_of
-from dipapprox.services.model import AskedService, Call, Inexpressible, Untracked
+from dipapprox.services.model import Arrival, AskedService, Call, Inexpressible, State, Untracked
 from dipapprox.services.pairs import EQUAL, Covering, Edge, Node, RunPairs
 from dipapprox.services.search import PairSearch, loss_by_values, tight_path
 from dipapprox.services.system import System
@@ -67,6 +69,7 @@ _MOST_BEFORE = 50
 """States in which the runs may begin to differ, in the search for a course of calls."""
 
 _MOST_PAIRS = 30_000  # pairs that are looked at in this search
+_MOST_ROUNDS = 20  # of calls that are repeated, until both runs are where they were before
 _MOST_COURSES = 5  # courses that are run on values
 
 
@@ -81,9 +84,8 @@ def loss_by_counters(asked: AskedService, most: float = inf) -> Loss | None:
     with EarlyEnd():
         while counters:
             try:
-                search = _Search(
-                    System(asked, additive | counters, any_data), System(asked, additive, any_data)
-                )
+                search = _Search(System(asked, additive | counters, any_data))
+                search.require_domains(most)
                 search.pairs.explore(most)
                 edges = (edge for row in search.pairs.edges for edge in row)
                 if search.pairs.one_sided or any(edge.gain.upper is None for edge in edges):
@@ -110,27 +112,64 @@ def loss_by_counters(asked: AskedService, most: float = inf) -> Loss | None:
 
 
 class _Search(PairSearch):
-    """Pairs with some cells by differences: all counters in `system`, additive ones in `fine`; and
-    pairs in which a course is searched."""
+    """Pairs with some cells by differences: all counters in `system`, those that nothing compares
+    in `fine`, the pairs in which a course is searched."""
 
     lost: tuple[Fraction, ...] = ()
     """What may be lost from each pair."""
 
-    def __init__(self, system: System, fine: System) -> None:
+    def __init__(self, system: System) -> None:
         super().__init__(RunPairs(system), System(system.asked))
-        self.fine = PairSearch(RunPairs(fine), self.values)
         self.without = cache(self._without)
+
+    @cached_property
+    def fine(self) -> PairSearch:
+        kept = self.system.kept - self.system.plain.compared
+        fine = System(self.system.asked, kept, self.system.any_data)
+        return PairSearch(RunPairs(fine), self.values)
+
+    def require_domains(self, most: float) -> None:
+        """Make sure that all cells always get values of their domains, and that nothing compares
+        those that data go into, as of these only the ends are followed: else `Untracked`."""
+        system, data = self.system, self.system.service.data.arguments[0]
+        states, plain = system.reachable(most), system.plain
+        cells = [cell for cell in system.service.states if cell.name in system.kept]
+        names = tuple(cell.name for cell in cells)
+        steps = (system.step(state, call) for state in states for call in system.calls)
+        outcomes = [outcome for step in steps for outcome in step]
+        fed, found = set[str](), {data.name}
+        while found:
+            fed |= found
+            ways = (way for each in outcomes for way in zip(names, each.forms, strict=True))
+            found = {name for name, form in ways if not fed.isdisjoint(form.inputs())} - fed
+        if not fed.isdisjoint(plain.compared):
+            raise Untracked
+        ranges = {str(name): values for name, values in self.pairs.held.items()}
+        if system.any_data and (hull := hull_of(data)) is not None:
+            ranges[data.name] = hull
+        initial: dict[Symbol, LinearForm] = {
+            cell.name: LinearForm.constant_form(cell.initial)
+            for cell in cells
+            if isinstance(cell.initial, Fraction)
+        }
+        untold = Invariants(names, ranges, initial, outcomes).untold(plain.trusted)
+        if untold:
+            raise Untracked(untold[:1])
 
     def counted_round(self, cycle: Cycle) -> set[str]:
         """Return the cells that change on the way round a cycle, or are asked for."""
-        found: set[str] = set()
+        edges = [self.pairs.edges[node][arc] for node, arc in cycle]
+        return set[str]().union(*map(_asked_for, edges), *map(self.changed, edges))
+
+    def changed(self, edge: Edge) -> set[str]:
+        """Return the cells, of those by differences, that calls change."""
         kept = [cell.name for cell in self.system.service.states if cell.name in self.system.kept]
-        for node, arc in cycle:
-            for outcome in self.pairs.edges[node][arc].outcomes:
-                found.update(name for name, _ in outcome.where)
-                forms = zip(kept, outcome.forms, strict=True)
-                found.update(name for name, form in forms if form != LinearForm.symbol(name))
-        return found
+        return {
+            name
+            for outcome in edge.outcomes
+            for name, form in zip(kept, outcome.forms, strict=True)
+            if form != LinearForm.symbol(name)
+        }
 
     def loss(self) -> Loss:
         starts = (self.lost[node] + edge.weight for node, (_, edge) in self.pairs.covers.items())
@@ -155,39 +194,92 @@ class _Search(PairSearch):
         known, found = Loss(pairs=self.pairs), self.round_of(cycle)
         if found is None:
             return known
-        _, leading, turned = found
+        (before, _), leading, turned = found
         pairs = self.fine.pairs
-        initial = self.fine.system.initial
-        pairs.parents = {initial: None}
-        for edge in pairs.covering(initial):
-            place = edge.target
-            begin = None if place == EQUAL else self.followed(place, leading)
-            if begin is None:
-                continue
-            place = begin[-1].target if begin else place
-            round_ = self.followed(place, turned)
-            if round_ is not None and round_[-1].target == place:
-                known = self.fine.repeated(known, (initial, edge), begin, round_)
-                if known.unbounded:
+        state = self.led_to(before)
+        if state is None:
+            return known
+        for edge in pairs.covering(state):
+            way = None if edge.target == EQUAL else self.followed(edge.target, leading)
+            begins = dict[int, int]()  # how many calls lead to where rounds begin
+            while way is not None and len(begins) < _MOST_ROUNDS:
+                here = way[-1].target if way else edge.target
+                if here in begins:
+                    place = begins[here]
+                    known = self.fine.repeated(known, (state, edge), way[:place], way[place:])
                     break
+                begins[here] = len(way)
+                onward = self.followed(here, turned)
+                way = None if onward is None else [*way, *onward]
+            if known.unbounded:
+                break
         return known
 
-    def followed(self, node: int, edges: Sequence[Edge]) -> list[Edge] | None:
-        """Return edges of pairs by value that follow those by differences; None if they end."""
-        found = []
-        pairs = self.fine.pairs
-        for edge in edges:
-            number = next(k for k, c in enumerate(pairs.system.calls) if self.stands(c, edge))
-            wanted = self.pairs.nodes[edge.target] if edge.target != EQUAL else None
-            onward = (e for e in pairs.leaving(node, number) if e.target != EQUAL)
-            same = (e for e in onward if self.abstracted(pairs.nodes[e.target]) == wanted)
-            alike = (e for e in same if e.gain.upper is not None and e.weight == edge.weight)
-            step = next(alike, None)
-            if step is None:
+    def led_to(self, state: State) -> State | None:
+        """Return a state by value that the calls lead to which lead to one by differences; None if
+        its counters forbid them."""
+        fine, path = self.fine.system, list[tuple[Arrival, State]]()
+        while (arrival := self.pairs.parents[state]) is not None:
+            path.append((arrival, state))
+            state = arrival.state
+        here, parents = fine.initial, dict[State, Arrival | None]({fine.initial: None})
+        for arrival, wanted in reversed(path):
+            for outcome in fine.step(here, arrival.call):
+                if self.without(fine.number(outcome.state))[0] == self.system.number(wanted):
+                    break
+            else:
                 return None
-            found.append(step)
-            node = step.target
+            parents.setdefault(outcome.state, Arrival(here, arrival.call, outcome))
+            here = outcome.state
+        self.fine.pairs.parents = parents
+        return here
+
+    def followed(self, node: int, edges: Sequence[Edge]) -> list[Edge] | None:
+        """Return edges of pairs by value that follow those by differences; None if they end.
+
+        Before an edge calls that change nothing but counters are repeated until it is possible.
+        """
+        found = list[Edge]()
+        for edge in edges:
+            onward = self.prepared(node, edge)
+            if onward is None:
+                return None
+            found += onward
+            node = found[-1].target
         return found
+
+    def prepared(self, node: int, edge: Edge) -> list[Edge] | None:
+        begin = self.pairs.numbers[self.abstracted(self.fine.pairs.nodes[node])]
+        idle = [
+            each
+            for each in self.pairs.edges[begin]
+            if each.target == begin and not _asked_for(edge).isdisjoint(self.changed(each))
+        ]
+        for again in (None, *idle):
+            way, here, seen = list[Edge](), node, set[int]()
+            while here not in seen:
+                check_limits()
+                seen.add(here)
+                step = self.taken(here, edge)
+                if step is not None:
+                    return [*way, step]
+                more = None if again is None else self.taken(here, again)
+                if more is None:
+                    break
+                way.append(more)
+                here = more.target
+        return None
+
+    def taken(self, node: int, edge: Edge) -> Edge | None:
+        """Return the edge of a pair by value that is one of its pair by differences; None if its
+        counters forbid it."""
+        pairs = self.fine.pairs
+        number = next(k for k, c in enumerate(pairs.system.calls) if self.stands(c, edge))
+        wanted = self.pairs.nodes[edge.target] if edge.target != EQUAL else None
+        onward = (e for e in pairs.leaving(node, number) if e.target != EQUAL)
+        same = (e for e in onward if self.abstracted(pairs.nodes[e.target]) == wanted)
+        alike = (e for e in same if e.gain.upper is not None and e.weight == edge.weight)
+        return next(alike, None)
 
     def stands(self, call: Call, edge: Edge) -> bool:
         own, _ = edge.calls
@@ -265,6 +357,11 @@ class _Search(PairSearch):
                 value = None
             rest.append(value)
         return self.system.number(tuple(rest)), tuple(counted)
+
+
+def _asked_for(edge: Edge) -> set[str]:
+    """Return the cells on which it depends whether an edge is possible."""
+    return cells_told(told for outcome in edge.outcomes for told, _ in outcome.where)
 
 
 _FREE = Fraction(0)

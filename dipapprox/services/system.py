@@ -60,6 +60,7 @@ class System:
     Attributes:
         calls: All that can be made.
         seen: Whether they and their replies are seen.
+        plain: What runs handlers whose samples decide nothing.
         decided: The handlers whose samples decided something, by number.
     """
 
@@ -73,7 +74,7 @@ class System:
             self.epsilons = EpsilonInterval(self.eps, self.eps, True, True)
         self.kept = kept
         self.any_data = any_data
-        self._plain = PlainHandlers(self.service, kept, self.epsilons)
+        self.plain = PlainHandlers(self.service, kept, self.epsilons)
         self._steps: dict[tuple[Call, tuple[core.Value | None, ...]], Step] = {}
         self._known: list[dict[int, Moves]] = []
         self._numbers: dict[State, int] = {}
@@ -174,7 +175,7 @@ class System:
         values = call.values or [None] * len(handler.arguments)
         held.update(zip([each.name for each in handler.arguments], values, strict=True))
         try:
-            return self._plain.outcomes(call.handler, held)
+            return self.plain.outcomes(call.handler, held)
         except NotPlain as needs:
             if self.kept or self.any_data:
                 raise Untracked(needs.cells) from None

@@ -274,7 +274,10 @@ def ratio(numerator: ExponentialPolynomial, *below: ExponentialPolynomial) -> Ex
 
 @given(texts("services", 9, "counting"))
 def test_differences_of_counters_bound_what_values_show(text) -> None:
-    service = service_of(text)
+    try:
+        service = service_of(text)
+    except UserError:
+        assume(False)  # additive cells are not compared
     try:
         by_values = loss_by_values(AskedService(service))
     except UserError:
