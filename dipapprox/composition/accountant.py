@@ -47,9 +47,9 @@ from dipapprox.composition.products import (
     are_attained,
     counts_of,
     factors_of,
-    other_ways,
     pieces_of,
     resolution_of,
+    ways_of,
     working_bits,
 )
 from dipapprox.composition.profile import BallProfile, deltas_of, epsilon_of
@@ -59,6 +59,7 @@ from dipapprox.limits import Progress, silent
 
 _ZERO = Fraction(0)
 _CLOSE = Fraction(1, 2**64)  # how narrow intervals of an ε are that has one value
+_CLOSELY = Fraction(1, 100)
 _LEAST_GAIN = 0.1
 _MOST_IDLE = 4  # steps in a row that narrow an interval by less than a tenth end the search
 _FINER = Fraction(4)
@@ -149,9 +150,11 @@ class Composition(Record):
     def _found(self, asked: _Question, progress: Progress) -> CompositionAnswer:
         if asked.width <= 0:
             raise UserError(f"width must be > 0, got {asked.width}")
-        found = _Search(self, asked, progress, asked.start).run()
-        for way in other_ways(self.runs):  # longer work
-            if found.reason in (_NO_GAIN, _NO_PAIR):
+        first, *others = ways_of(self.runs)
+        found = _Search(self, asked, progress, asked.start, first).run()
+        for way in others:
+            close = way is PairWay.PAIRS and all(map(_is_close, found.bounds))
+            if found.reason in (_NO_GAIN, _NO_PAIR) and not close:
                 found = _Search(self, asked, progress, found.bounds, way).run()
         return found
 
@@ -168,6 +171,11 @@ class Composition(Record):
             pieces = pieces_of(self.runs, grid, added=added)
             (above,) = factors_of(pieces, grid, [BoundSide.ABOVE]).values()
         return product(above, grid)
+
+
+def _is_close(known: Extended) -> bool:
+    """Whether divergences that add up would hardly tell more."""
+    return known.upper is not None and known.is_within(known.upper * _CLOSELY)
 
 
 class _Question(Record):
@@ -212,7 +220,7 @@ class _Search:
         asked: _Question,
         progress: Progress,
         start: tuple[Extended, ...],
-        way: PairWay = PairWay.PAIRS,
+        way: PairWay,
     ) -> None:
         self._progress, self._start, self._way = progress, start, way
         self._done = 0

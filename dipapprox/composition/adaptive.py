@@ -369,21 +369,36 @@ def _add_output(
 
 def likely_loss(stages: Sequence[Stage], negligible: float = _NEGLIGIBLE) -> float:
     """About the loss that all runs do not exceed, either way, by Chernoff's bound."""
-    orders, least, most = 2.0 ** (np.arange(-8, 25) / 2), 0.0, 0.0
+    least, most = 0.0, 0.0
     for sign in (1, -1):
-        costs = np.full_like(orders, -log(negligible))
-        greatest = 0.0
-        for stage in stages:
-            pairs = [np.array(_finite(pair, sign)).reshape(-1, 2).T for pair in stage.above]
-            tops = [losses.max(initial=0.0) for losses, _ in pairs]
-            moments = [
-                np.log(np.exp(np.outer(orders, losses - top)) @ p + 1e-300) + orders * top
-                for (losses, p), top in zip(pairs, tops, strict=True)
-            ]
-            costs += stage.times * np.max([0.0 * orders, *moments], axis=0)
-            greatest += stage.times * max(tops)
-        least, most = max(least, float((costs / orders).min())), max(most, greatest)
+        costs, greatest = _moments(stages, sign)
+        least = max(least, float(((costs - log(negligible)) / _ORDERS).min()))
+        most = max(most, greatest)
     return min(least, most)
+
+
+def likely_mass(stages: Sequence[Stage], loss: float) -> float:
+    """About how likely a greater loss is, by Chernoff's bound."""
+    costs, _ = _moments(stages, 1)
+    return float(np.exp((costs - _ORDERS * loss).min()))
+
+
+_ORDERS: Doubles = 2.0 ** (np.arange(-8, 25) / 2)
+
+
+def _moments(stages: Sequence[Stage], sign: int) -> tuple[Doubles, float]:
+    """Logarithms of moments of losses of all runs, about, and what losses are at most."""
+    costs, greatest = np.zeros_like(_ORDERS), 0.0
+    for stage in stages:
+        pairs = [np.array(_finite(pair, sign)).reshape(-1, 2).T for pair in stage.above]
+        tops = [losses.max(initial=0.0) for losses, _ in pairs]
+        moments = [
+            np.log(np.exp(np.outer(_ORDERS, losses - top)) @ p + 1e-300) + _ORDERS * top
+            for (losses, p), top in zip(pairs, tops, strict=True)
+        ]
+        costs += stage.times * np.max([0.0 * _ORDERS, *moments], axis=0)
+        greatest += stage.times * max(tops)
+    return costs, greatest
 
 
 def _finite(masses: Masses, sign: int) -> list[tuple[float, float]]:

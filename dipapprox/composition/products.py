@@ -71,7 +71,7 @@ from dipapprox.composition.powers import (
 )
 from dipapprox.composition.profile import BallProfile, ReversedProfile
 from dipapprox.composition.shifted_noise import ShiftedNoise
-from dipapprox.composition.stated_runs import MOST_STATED, stated_profile
+from dipapprox.composition.stated_runs import MOST_STATED, grouped, stated_profile
 from dipapprox.composition.statements import StatementProfile, worst_of_all
 from dipapprox.data_classes import Record
 from dipapprox.errors import UserError
@@ -130,7 +130,7 @@ def pieces_of(runs: Sequence[RepeatedRun], grid: LossGrid, *, added: bool) -> li
     if noise is not None:
         return [Piece(noise.profile(bits), 1)]
     several_pairs: list[tuple[Between | ExponentialMechanism, Fraction, int]] = []
-    stated: list[tuple[Statement, Fraction, int]] = []
+    stated: list[tuple[Statement, Fraction]] = []
     found: list[Piece] = []
     few: list[_Few] = []
     statements: list[tuple[Statement, int]] = []
@@ -141,9 +141,10 @@ def pieces_of(runs: Sequence[RepeatedRun], grid: LossGrid, *, added: bool) -> li
     for run in runs:
         inner, rate = chosen_pairs(run.mechanism, grid.way) or (None, Fraction(1))
         if isinstance(inner, Statement):
-            stated.append((inner, rate, run.times))
-            continue
-        if inner is not None and steps + run.times <= MOST_STEPS:
+            stated.append((inner, rate))
+            if (count := _stated_runs(runs)) <= MOST_STATED:
+                continue
+        elif inner is not None and steps + run.times <= MOST_STEPS:
             steps += run.times
             several_pairs.append((inner, rate, run.times))
             continue
@@ -170,15 +171,14 @@ def pieces_of(runs: Sequence[RepeatedRun], grid: LossGrid, *, added: bool) -> li
                     profile = profile_of(mechanism, bits)
                     profile = ReversedProfile(profile) if added else profile
                     found.append(Piece(profile, times, sides))
-    asked = grid.budget, grid.delta
-    found += _divergences(statements, last, square, asked, bits, together=together)
-    found += _grouped(few)
+    asked, above = (grid.budget, grid.delta), None
     if stated:
-        alone = not found and grid.delta is not None
-        negligible = _NEGLIGIBLE * (grid.delta or 1.0) if alone else _NEGLIGIBLE**2
-        (statement, rate, _), times = stated[0], sum(times for *_, times in stated)
-        profile = stated_profile(statement, times, rate, negligible, added=added)
-        found.append(Piece(profile, 1))
+        (statement, rate), alone = stated[0], not (found or few or square)
+        parts = grouped(statement, count)
+        above = stated_profile(parts, rate, asked if alone else (None, None), added=added)
+        found += [Piece(above, 1)] * (not statements)
+    found += _divergences(statements, last, square, asked, bits, above, together=together)
+    found += _grouped(few)
     if several_pairs:
         # Beside many other losses it may cost what a quarter of them does, not that of one alone.
         beside = max(sum(piece.times for piece in found) / 4, 1.0)
@@ -204,6 +204,7 @@ def _divergences(
     square: Fraction,
     asked: tuple[float | None, float | None],
     bits: int,
+    above: BallProfile | None,
     *,
     together: bool,
 ) -> Iterator[Piece]:
@@ -216,7 +217,8 @@ def _divergences(
             all shifts is the same on both sides; and they dominate runs that are chosen adaptively
             (Dong, Roth, Su, Gaussian differential privacy, 2022, corollary 3.3). Statements but
             the last one allow some such noise, or two outcomes that cost more (`statements`).
-        together: Whether divergences add up. What is run between them must be dominated by one
+        above: What bounds statements, if more is known than that divergences add up.
+        together: Whether they do. What is run between them must be dominated by one
             pair, whatever came before: it is a random function of that pair's outcome, which may
             as well come first. Several worst pairs that are chosen from are no such pair.
     """
@@ -239,7 +241,13 @@ def _divergences(
             known = Divergences.of([(statement, 1)])
             below = ShiftedNoise(own).profile(bits)
             yield Piece(StatementProfile(known, below, statement), 1, (_BELOW,))
-    sums = [(statements, 1)] if together else [([(each, 1)], n) for each, n in statements]
+    if above is not None:
+        yield Piece(above, 1, (_ABOVE,))
+    sums = (
+        [(statements, 1)] * (above is None)
+        if together or above
+        else [([(each, 1)], n) for each, n in statements]
+    )
     for summed, times in sums:
         below = ShiftedNoise().profile(bits)
         yield Piece(StatementProfile(Divergences.of(summed), below), times, (_ABOVE,))
@@ -301,13 +309,13 @@ def resolution_of(run: RepeatedRun, way: PairWay) -> float | None:
     return float(inner.resolution * rate * root)
 
 
-def other_ways(runs: Sequence[RepeatedRun]) -> list[PairWay]:
-    """Return in which ways but the first one runs may be bounded, and cost less.
+def ways_of(runs: Sequence[RepeatedRun]) -> list[PairWay]:
+    """Return in which ways runs may be bounded, the one first that is likely to be enough.
 
     The order of two mechanisms of which pairs are chosen matters, and that of bounded ranges is
     nobody's to say: so they are one, which may come after all that has one pair above it.
     """
-    found = list[PairWay]()
+    found = [PairWay.PAIRS]
     several = [run for run in runs if chosen_pairs(run.mechanism, PairWay.PAIRS)]
     ranged = [
         run for run in runs if chosen_pairs(run.mechanism, PairWay.RANGES) and run not in several
@@ -316,16 +324,27 @@ def other_ways(runs: Sequence[RepeatedRun]) -> list[PairWay]:
     if one and 1 < sum(run.times for run in ranged) <= MOST_STEPS:
         found.append(PairWay.RANGES)
     stated = [run for run in runs if isinstance(unsampled(run.mechanism)[0], Statement)]
-    count = sum(run.times for run in stated)
     if several and sum(run.times for run in stated if isinstance(run.mechanism, Statement)) > 1:
         found.append(PairWay.HULLS)
-    if not several and 1 < count <= MOST_STATED and len({run.mechanism for run in stated}) == 1:
-        found.append(PairWay.STATED)
+    if not several and len({run.mechanism for run in stated}) == 1:
+        count, (_, rate) = _stated_runs(runs), unsampled(stated[0].mechanism)
+        if count > 1 and (rate == 1 or count <= MOST_STATED):
+            found.insert(0, PairWay.STATED)
     return found
+
+
+def _stated_runs(runs: Sequence[RepeatedRun]) -> int:
+    """How many of them are of statements about divergences."""
+    kinds = (unsampled(run.mechanism)[0] for run in runs)
+    return sum(
+        run.times for run, kind in zip(runs, kinds, strict=True) if isinstance(kind, Statement)
+    )
 
 
 def are_attained(runs: Sequence[RepeatedRun], way: PairWay) -> bool:
     """Whether pairs are known that attain what bounds all runs together."""
+    if way is PairWay.STATED and _stated_runs(runs) > MOST_STATED:
+        return False
     chosen = [chosen_pairs(run.mechanism, way) for run in runs]
     others = [
         run

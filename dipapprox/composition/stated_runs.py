@@ -54,11 +54,18 @@ from numpy.typing import NDArray
 from dipapprox.arithmetic import rounding
 from dipapprox.arithmetic.double_functions import exponential
 from dipapprox.arithmetic.precision import enclosure_of, precision, to_ball
-from dipapprox.composition.adaptive import AdaptiveProfile, Stage, adaptive_profile, likely_loss
+from dipapprox.composition.adaptive import (
+    AdaptiveProfile,
+    Stage,
+    adaptive_profile,
+    likely_loss,
+    likely_mass,
+)
 from dipapprox.composition.divergences import Divergences, Statement, WorstOutcomes, lower_hull
 from dipapprox.composition.law_programmes import best_factors
-from dipapprox.composition.mechanisms import ConcentratedStatement
+from dipapprox.composition.mechanisms import ConcentratedStatement, RenyiStatement
 from dipapprox.composition.statements import allowed, within
+from dipapprox.data_classes import replace
 from dipapprox.limits import check_limits
 
 Doubles = NDArray[np.float64]
@@ -80,7 +87,9 @@ _FREE = 1e100  # W where no bound is asked for
 _BIT = 2.0**-48
 _BITS, _REACH = 128, 1024
 
-MOST_STATED = 64  # runs: more are not gone through one by one
+_NEGLIGIBLE = 1e-8  # of a δ, for where grids end
+
+MOST_STATED, _GROUPS = 32, 16  # runs: more are not gone through one by one, but in groups
 
 
 class WorstPairs:
@@ -329,27 +338,54 @@ def _tangents(kappa: float, places: Doubles) -> tuple[Doubles, Doubles, Doubles,
 
 @lru_cache(maxsize=32)
 def stated_profile(
-    statement: Statement, times: int, rate: Fraction, negligible: float, *, added: bool
+    runs: tuple[tuple[Statement, int], ...],
+    rate: Fraction,
+    asked: tuple[float | None, float | None],
+    *,
+    added: bool,
 ) -> AdaptiveProfile:
     """Bound the profile of runs of which each may depend on what came.
 
     Args:
-        times: At most `MOST_STATED`.
+        runs: Statements, and how often each is run: at most `MOST_STATED` in all.
         rate: Of the Poisson sample of every run.
-        negligible: Masses beyond which a grid need not reach, about.
+        asked: ε, or δ, if that alone is asked, of nothing but these.
         added: Whether a record is added, not removed.
     """
+    times = sum(count for _, count in runs)
     with precision(_BITS):
-        worst, share = worst_pairs(statement, times), to_ball(rate)
-        pairs = []
-        for several in worst.pairs:
-            p, q = map(to_ball, several)
-            both = [(share * a + (1 - share) * b, b) for a, b in ((p, q), (1 - p, 1 - q))]
-            pairs.append([(b, a) for a, b in both] if added else both)
-        run = partial(StatedRun, worst, rate, added=added)
-        stage = Stage(pairs, pairs, times, bound=run)
-        size = Fraction(ceil(likely_loss([stage], negligible) / _REACH * 2**30), 2**30)
-        return adaptive_profile([stage], size, _REACH)
+        stages = [_stage(each, count, times, rate, added=added) for each, count in runs]
+        budget, mass = asked
+        if budget is not None:
+            mass = likely_mass(stages, budget)
+        negligible = max(_NEGLIGIBLE * mass, _TINY) if mass else _NEGLIGIBLE**2
+        size = Fraction(ceil(likely_loss(stages, negligible) / _REACH * 2**30), 2**30)
+        return adaptive_profile(stages, size, _REACH)
+
+
+def grouped(statement: Statement, times: int) -> tuple[tuple[Statement, int], ...]:
+    """Return runs, fewer if they are many, that cost no less: divergences of groups add up."""
+    size = 1 if times <= MOST_STATED else -(-times // _GROUPS)
+    parts = (size, times // size), (times % size, 1)
+    return tuple((_summed(statement, count), runs) for count, runs in parts if count and runs)
+
+
+def _summed(statement: Statement, times: int) -> Statement:
+    """What so many runs keep together."""
+    match statement:
+        case ConcentratedStatement(rho):
+            return replace(statement, rho=rho * times)
+        case RenyiStatement(orders):
+            return replace(statement, orders=tuple((a, d * times) for a, d in orders))
+
+
+def _stage(statement: Statement, times: int, most: int, rate: Fraction, *, added: bool) -> Stage:
+    worst, share, pairs = worst_pairs(statement, most), to_ball(rate), []
+    for several in worst.pairs:
+        p, q = map(to_ball, several)
+        both = [(share * a + (1 - share) * b, b) for a, b in ((p, q), (1 - p, 1 - q))]
+        pairs.append([(b, a) for a, b in both] if added else both)
+    return Stage(pairs, pairs, times, bound=partial(StatedRun, worst, rate, added=added))
 
 
 def _convex(places: Doubles, upper: Doubles) -> Doubles:

@@ -48,13 +48,13 @@ def test_one_run_is_the_worst_that_there_is(statement, rate, added) -> None:
         known = StatementProfile(Divergences.of([(statement, 1)]), noise, statement)
         exact = SubsampledProfile(known, to_ball(rate)) if rate < 1 else known
         exact = ReversedProfile(exact) if added else exact
-        found = stated_profile(statement, 1, rate, 1e-12, added=added)
+        found = stated_profile(((statement, 1),), rate, (None, None), added=added)
         scale = found.size * found.reach / 12
         for loss in (scale * each for each in LOSSES):
             least, most = ends(exact, loss)
             low, high = ends(found, loss)
             assert low <= most and least <= high
-            assert high - low <= 2e-3 * high + 1e-6
+            assert high - low <= 5e-3 * high + 1e-6
 
 
 def kept(statement: Statement, p: np.ndarray, q: np.ndarray) -> bool:
@@ -96,7 +96,7 @@ def drawn(statement: Statement, random: Random) -> tuple[np.ndarray, np.ndarray]
 def test_no_mechanism_costs_more(statement, rate, added) -> None:
     """Two runs of pairs that were drawn, the second one the best of them after what came."""
     random = Random(7)
-    found = stated_profile(statement, 2, rate, 1e-12, added=added)
+    found = stated_profile(((statement, 2),), rate, (None, None), added=added)
     pairs = []
     for _ in range(120):
         p, q = drawn(statement, random)
@@ -123,8 +123,9 @@ def test_two_runs_are_the_best_law_of_one_before_one(loss) -> None:
     """As a linear programme in doubles finds it, on a grid, with some of the orders."""
     rho = F(1, 4)
     with precision(128):
-        one = stated_profile(Concentrated(rho), 1, F(1), 1e-14, added=False)
-        low, high = ends(stated_profile(Concentrated(rho), 2, F(1), 1e-14, added=False), loss)
+        one = stated_profile(((Concentrated(rho), 1),), F(1), (None, None), added=False)
+        two = stated_profile(((Concentrated(rho), 2),), F(1), (None, None), added=False)
+        low, high = ends(two, loss)
     places = np.exp(float(one.size) * np.arange(-one.reach, one.reach + 1))
     y = np.exp(np.linspace(-3, 3, 1201))
     kappas = np.concatenate([1 + np.geomspace(1e-3, 8, 60), -np.geomspace(1e-3, 8, 60)])
@@ -183,7 +184,7 @@ def test_tables_are_below_the_functions_that_they_stand_for(kappa, rate, added) 
 @cases(
     "runs, asked, least, most",
     [{"mechanism": "zcdp", "rho": "1/20", "times": 10}, {"delta": "1e-5"}, 4.5692, 4.5705],
-    [{"mechanism": "zcdp", "rho": "1/4", "times": 2}, {"delta": "1e-5"}, 4.7273, 4.7276],
+    [{"mechanism": "zcdp", "rho": "1/4", "times": 2}, {"delta": "1e-5"}, 4.7272, 4.7276],
     [
         {"mechanism": "rdp", "orders": [[2, "25/841"], [8, "125/841"]], "times": 3},
         {"budget": 1},
@@ -214,7 +215,9 @@ def test_sampled_runs_are_known_closely_beside_noise() -> None:
 def test_grids_move_with_the_ratio_of_a_sample() -> None:
     """Adding a record is its removal turned round."""
     statement, rate = Concentrated(F(1, 10)), F(1, 4)
-    removed, added = (stated_profile(statement, 3, rate, 1e-12, added=k) for k in (False, True))
+    removed, added = (
+        stated_profile(((statement, 3),), rate, (None, None), added=k) for k in (False, True)
+    )
     with precision(128):
         for loss in (F(1, 50), F(1, 10), F(1, 2)):
             low, high = ends(added, loss)
