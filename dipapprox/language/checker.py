@@ -177,7 +177,7 @@ def _adjacency(
         return
     rules = ("all", *(norm.value for norm in Norm), EUCLIDEAN)
     if declaration.rule not in rules:
-        allowed = f"allowed are {', '.join(rules)} and {{ … }}"
+        allowed = f"allowed are {', '.join(rules)} and {{ … }}; l0 counts the cells that differ"
         hint = did_you_mean(declaration.rule, rules, allowed)
         message = f"unknown adjacency '{declaration.rule}'"
         scope.report(message, declaration.span, hint, "name error")
