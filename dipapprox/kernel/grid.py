@@ -57,7 +57,7 @@ def accuracy(bits: int, factors: int = 1) -> Accuracy:
         raise Refused(f"{bits} bits are not in [1, {MOST_BITS}]")
     return Accuracy(
         bits=bits + 6,
-        terms=6 + 3 * bits // 10,
+        terms=7 + 3 * bits // 10,
         smooth=(Fraction(40, bits + 26), Fraction(1, 6)),
         kinked=(min(Fraction(40, bits + 26), Fraction(8, factors)), Fraction(1, 4)),
     )
