@@ -343,7 +343,7 @@ def _quiet(program: Program, upper: Fraction | None) -> Fraction | None:
         machine, best = read_by(read_rounds, rounds_json(program)), upper
         for facts in (True, False):
             cap = _MOST_KNOWN if upper is None else upper
-            search = PotentialSearch(machine, cap, facts, True, MOST_ENTRIES)
+            search = PotentialSearch(machine, cap, facts, True, most=MOST_ENTRIES)
             if not search.quiet:
                 break
             with suppress(NoCertificate):
