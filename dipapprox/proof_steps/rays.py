@@ -276,6 +276,9 @@ def ray_step(
     noise, starts = _possible(whole, reads, machine, _returning(whole, parts))
     shown = shown_at(whole, known_values(noise, starts))
     ray = ray_of(reads, starts, grows)
+    ends = ((machine.inputs[name], by) for name, pairs in ray.items() for _, by in pairs if by)
+    if any((own.high if by > 0 else own.low) is not None for own, by in ends):
+        raise NoCertificate("the ray that was found leaves the bounds of an input")
     listed, least = needed(runs, run, on_ray(ray), shown, parts, every_step=True)
     if least is not None and least <= 0:
         raise NoCertificate("nothing is lost on the ray that was found")
