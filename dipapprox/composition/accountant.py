@@ -269,7 +269,9 @@ class _Search:
                 return CompositionAnswer(after, used, self._atoms, None)
             if end.reason is not None:
                 reason = end.reason
-                if reason != INTERRUPTED and not self._attained:
+                # Runs of one statement are gone through with pairs of two outcomes from below.
+                attained = self._attained and self._way is not PairWay.STATED
+                if reason != INTERRUPTED and not attained:
                     reason += f"; {_UNATTAINED}"
                 return CompositionAnswer(after, used, self._atoms, reason)
             progress = gain(before, after)
