@@ -71,7 +71,7 @@ from dipapprox.composition.powers import (
 )
 from dipapprox.composition.profile import BallProfile, ReversedProfile
 from dipapprox.composition.shifted_noise import ShiftedNoise
-from dipapprox.composition.stated_runs import MOST_STATED, grouped, stated_profile
+from dipapprox.composition.stated_runs import MOST_STATED, grouped, is_gone_through, stated_profile
 from dipapprox.composition.statements import StatementProfile, worst_of_all
 from dipapprox.data_classes import Record
 from dipapprox.errors import UserError
@@ -327,8 +327,9 @@ def ways_of(runs: Sequence[RepeatedRun]) -> list[PairWay]:
     if several and sum(run.times for run in stated if isinstance(run.mechanism, Statement)) > 1:
         found.append(PairWay.HULLS)
     if not several and len({run.mechanism for run in stated}) == 1:
-        count, (_, rate) = _stated_runs(runs), unsampled(stated[0].mechanism)
-        if count > 1 and (rate == 1 or count <= MOST_STATED):
+        count, (statement, rate) = _stated_runs(runs), unsampled(stated[0].mechanism)
+        near = isinstance(statement, Statement) and is_gone_through(statement, count)
+        if count > 1 and near and (rate == 1 or count <= MOST_STATED):
             found.insert(0, PairWay.STATED)
     return found
 

@@ -14,8 +14,8 @@ z^-1 = 1 + r (y - 1), and φ_κ be a function of z,
 
     W(z) = z φ_κ(y) if the record is removed, φ_κ(y) with z = 1 + r (y - 1) if it is added,      (2)
 
-convex, and with no bound asked for where y < 0. Given H(x) <= B + A x / α + Σ_k C_k W_k(x / α) for
-all x >= 0, with C_k >= 0, the run before has, at α,
+convex, and with no bound asked for where y < 0: no pair has such outcomes. Given, with C_k >= 0,
+H(x) <= B + A x / α + Σ_k C_k W_k(x / α) for all other x >= 0, the run before has, at α,
 
     H'(α) = sup E H(α z) <= B + A + Σ_k C_k D_k,                                                 (3)
 
@@ -83,13 +83,27 @@ _STRIDE, _SPARSE, _ABOUT = 16, 128, 96
 _ROWS = 128  # rows at a time
 _NOTHING = 1e-12
 _GREATEST, _TINY = 600.0, 1e-300  # exponents, and y
-_FREE = 1e100  # W where no bound is asked for
+_MOST = 1e100  # what is known of W: it may be more
+_FREE = inf  # in its place where no bound is asked for
 _BIT = 2.0**-48
 _BITS, _REACH = 128, 1024
 
 _NEGLIGIBLE = 1e-8  # of a δ, for where grids end
 
 MOST_STATED, _GROUPS = 32, 16  # runs: more are not gone through one by one, but in groups
+
+_LEAST_RHO = Fraction(1, 100)  # of all runs: less takes ever more pairs
+
+
+def is_gone_through(statement: Statement, times: int) -> bool:
+    """Whether φ of its orders are of a size for doubles, and the noise of all runs is not as
+    large as to take very many pairs.
+    """
+    match statement:
+        case ConcentratedStatement(rho):
+            return rho * times >= _LEAST_RHO
+        case RenyiStatement(orders):
+            return all(a - 1 >= _ONE and (a - 1) * d <= _STEEP for a, d in orders)
 
 
 class WorstPairs:
@@ -136,6 +150,7 @@ def _pairs(statement: Statement, known: Divergences, dense: float) -> list[tuple
     tangent, step = worst.at(0.0)[0], 1.0
     place = tangent.place
     while len(found) < _MOST_PAIRS:
+        check_limits()
         near = within(tangent, statement)
         told = None if near is None else allowed(near, statement)
         if told is not None:
@@ -259,6 +274,8 @@ class StatedRun:
             columns.append(rows[back])
             costs.append(self._worst.costs[each])
             slopes.append(np.array([slope for *_, slope in tables])[back])
+        free = columns[0] == _FREE
+        columns = [np.minimum(each, _MOST) for each in columns]
         slope, *shares = best_factors(values, ratios, columns, costs, np.searchsorted(places, near))
         shares = [np.maximum(each, 0.0) for each in shares]
         falls = np.array([c * s for c, s in zip(shares, slopes, strict=True)])
@@ -267,7 +284,7 @@ class StatedRun:
         for factor, own in ((slope, ratios), *zip(shares, columns, strict=True)):
             terms = factor[:, None] * own
             over += _BIT * np.abs(terms) - terms
-        over[columns[0] >= _FREE] = -np.inf
+        over[free] = -np.inf
         parts = [c * cost for c, cost in zip(shares, costs, strict=True)]
         sizes = np.array([over.max(axis=1), slope, *parts])
         bound: Doubles = sizes.sum(axis=0) + _BIT * np.abs(sizes).sum(axis=0)
@@ -291,8 +308,9 @@ class StatedRun:
             flat = rest - errors[1] - share * (slope + errors[0] + _BIT * np.abs(slope))
             lower = np.where([True, False], *((steep, flat) if self._sign < 0 else (flat, steep)))
             lower -= 4 * _BIT * np.abs(lower)
-            start, beyond = np.where(places > 0, lower, _FREE).tolist()
-            self._tables[number] = many, few, start, beyond
+            lower = np.minimum(lower, _MOST)
+            start = float(lower[0]) if places[0] > 0 else _FREE
+            self._tables[number] = many, few, start, float(lower[1]) if places[1] > 0 else _MOST
         return self._tables[number]
 
     def _outcomes(self, losses: Doubles) -> tuple[Doubles, Doubles]:
@@ -322,7 +340,8 @@ class StatedRun:
             value -= error[0] * np.abs(outcomes[own]) + error[1] + np.abs(slope) * errors[own]
             if self._sign < 0:
                 value *= exponential(losses[own])
-            found[own] = np.minimum(found[own], np.where(inner > 0, value, _FREE))
+            known = np.where(inner > 0, np.minimum(value, _MOST), _FREE)
+            found[own] = np.minimum(found[own], known)
         return found
 
 

@@ -22,20 +22,24 @@ from fractions import Fraction
 from dipapprox.kernel.errors import spend
 from dipapprox.kernel.machine import Machine, Range, Tree, words_in
 
+_Image = tuple[Range, bool]
+"""C, and whether f is a clamp, not a modulus: with D these are f."""
+
 
 def without_clamps(machine: Machine) -> Machine:
     """Return a machine with the same bounds of delta, by the theorem."""
     ranges = {name: domain for name, domain in machine.inputs if isinstance(domain, Range)}
-    seen: dict[str, set[Range]] = {}
+    seen: dict[str, set[_Image]] = {}
     if not ranges or machine.adjacency.norm == "pairs":
         return machine
     signed = machine.adjacency.norm in ("increasing", "decreasing")
     others = {*words_in(_without(machine.body, ranges, signed, seen, False))}
     # An element that a turn or an index selects is told by its array.
     alone = {
-        name: own.pop()
+        name: own.pop()[0]
         for name, own in seen.items()
-        if len(own) == 1 and others.isdisjoint((name, name.partition("[")[0]))
+        if len(own) == 1
+        and others.isdisjoint((name, *(name[:k] for k, mark in enumerate(name) if mark == "[")))
     }
     known = {name: ranges[name] for name in alone}
     body = _without(machine.body, known, signed, {}, True)
@@ -44,18 +48,18 @@ def without_clamps(machine: Machine) -> Machine:
 
 
 def _without(
-    tree: Tree, ranges: Mapping[str, Range], signed: bool, seen: dict[str, set[Range]], read: bool
+    tree: Tree, ranges: Mapping[str, Range], signed: bool, seen: dict[str, set[_Image]], read: bool
 ) -> Tree:
-    """Return a tree that reads inputs, or nothing, where it assigned an f of them; note the C."""
+    """Return a tree that reads inputs, or nothing, where it assigned an f of them; note the f."""
     spend(2)
     if not isinstance(tree, tuple):
         return tree
     match tree:
         case ("set", _, ("cell", name)) | ("if", (_, ("cell", name), _), *_) if name in ranges:
-            held = _clamp(tree, ("cell", name), ranges[name])
-            held = held or (None if signed else _modulus(tree, ("cell", name), ranges[name]))
+            clamp = _clamp(tree, ("cell", name), ranges[name])
+            held = clamp or (None if signed else _modulus(tree, ("cell", name), ranges[name]))
             if held is not None:
-                seen.setdefault(name, set()).add(held[1])
+                seen.setdefault(name, set()).add((held[1], clamp is not None))
                 return ("set", held[0], ("cell", name) if read else 0)
     return tuple([_without(part, ranges, signed, seen, read) for part in tree])
 

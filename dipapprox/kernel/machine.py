@@ -318,7 +318,7 @@ def compares(tree: object, names: frozenset[str]) -> bool:
     """Whether one of some words stands in a condition of a statement, or of several."""
     if not isinstance(tree, tuple):
         return False
-    own = tree[:1] == ("if",) and not names.isdisjoint(words_in(tree[1]))
+    own = tree[:1] == ("if",) and len(tree) > 1 and not names.isdisjoint(words_in(tree[1]))
     return own or any(compares(part, names) for part in tree)
 
 

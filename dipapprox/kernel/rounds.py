@@ -134,7 +134,8 @@ def read_rounds(json: object) -> Rounds:
         raise BadProof("runs that end are not seen, and what they are followed by is")
     padding = None if told is None else tuple(map(read_value, as_list(told, "padding")))
     turn = None if turn is None else read_block(turn)
-    if turn is None and not whole and compares(body, frozenset(inputs)):
+    are_read = inputs.keys() & {*whenever, *first, *each}
+    if turn is None and not (whole or are_read) and compares(body, frozenset(inputs)):
         machine = Machine(tuple(inputs.items()), (), (), adjacency, body)
         held = named("clamps.without_clamps")(machine)
         inputs = {name: own for name, own in held.inputs if isinstance(own, Range)}

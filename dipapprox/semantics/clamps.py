@@ -19,7 +19,8 @@ from dipapprox.language.piecewise import absolute, held_between
 from dipapprox.language.traversal import nodes_in, rewrite
 
 _Ends = tuple[Fraction | None, Fraction | None]
-_Held = tuple[core.Variable | core.Element, _Ends]  # where it is assigned, and between what it is
+_Image = tuple[_Ends, bool]  # between what it is, and whether as a clamp, not as a modulus
+_Held = tuple[core.Variable | core.Element, _Image]  # where it is assigned, and what
 _ZERO = core.Constant(Fraction(0))
 
 
@@ -31,7 +32,7 @@ def without_clamps(program: core.Program) -> core.Program:
         return program
     signed = isinstance(adjacency, core.Within) and adjacency.norm in core.ONE_WAY
     ends: dict[str, _Ends] = {name: own.bounds or (None, None) for name, own in ranges.items()}
-    seen: dict[str, set[_Ends]] = {}
+    seen: dict[str, set[_Image]] = {}
 
     def without(known: Collection[str], is_read: bool) -> core.Body:
         def change(node: object) -> core.Assign | None:
@@ -54,7 +55,7 @@ def without_clamps(program: core.Program) -> core.Program:
     others = {*read(rest), *(c.name for c in program.inputs if c.variable in loops)}
     left = dict[str, AllReals]()
     for name, own in seen.items():
-        low, high = own.pop()
+        (low, high), _ = own.pop()
         if not own and name not in others and low is not None and high is not None:
             left[name] = AllReals((low, high))
     cells = tuple(replace(c, domain=left.get(c.name, c.domain)) for c in program.inputs)
@@ -68,10 +69,10 @@ def _held(
     low, high = ends
     match node:
         case core.Assign(place, value):
-            return (place, ends) if value == cell else None
+            return (place, (ends, True)) if value == cell else None
         case core.If(then=(core.Assign(place),)) if node == absolute(place, cell, None):
             fits = low is not None and high is not None and 0 <= -low <= high and not signed
-            return (place, (Fraction(0), high)) if fits else None
+            return (place, ((Fraction(0), high), False)) if fits else None
         case core.If(
             core.Comparison(_, relation, core.Constant(Fraction() as end)),
             (core.Assign(place),),
@@ -83,5 +84,6 @@ def _held(
                     most = other
             known = [each for each in (low, least, most, high) if each is not None]
             if known == sorted(known) and node == held_between(place, cell, least, most, None):
-                return place, (low if least is None else least, high if most is None else most)
+                image = low if least is None else least, high if most is None else most
+                return place, (image, True)
     return None

@@ -16,7 +16,12 @@ from dipapprox.composition.mechanisms import ConcentratedStatement as Concentrat
 from dipapprox.composition.mechanisms import RenyiStatement as Renyi
 from dipapprox.composition.profile import ReversedProfile, SubsampledProfile, bounds_at
 from dipapprox.composition.shifted_noise import ShiftedNoise
-from dipapprox.composition.stated_runs import StatedRun, stated_profile, worst_pairs
+from dipapprox.composition.stated_runs import (
+    StatedRun,
+    is_gone_through,
+    stated_profile,
+    worst_pairs,
+)
 from dipapprox.composition.statements import StatementProfile
 from tests.cases import cases
 
@@ -210,6 +215,32 @@ def test_sampled_runs_are_known_closely_beside_noise() -> None:
     alone, beside = (dipapprox.compose(runs[:count]).delta(1).delta_enclosure for count in (1, 2))
     assert 1.40e-4 <= alone.lower <= alone.upper <= 1.44e-4
     assert alone.lower < beside.lower <= beside.upper < 1.03 * beside.lower
+
+
+@cases(
+    "orders, rate",
+    [((F(100), F(3)),), F(1)],
+    [((F(100), F(3)),), F(1, 3)],
+    [((F(2), F(1, 2)), (F(300), F(1))), F(1)],
+    [((F(30), F(10)), (F(40), F(10))), F(1, 3)],
+    [((F(20), F(20)),), F(1)],
+)
+@pytest.mark.parametrize("added", [False, True])
+def test_great_divergences_bound_no_less_than_is_attained(orders, rate, added) -> None:
+    """Functions that are greater than what is known of them are looked at, too."""
+    found = stated_profile(((Renyi(orders), 2),), rate, (None, None), added=added)
+    places = np.exp(float(found.size) * np.arange(-found.reach, found.reach + 1))
+    attained = found.first - places * found.second
+    assert (attained <= found.upper * (1 + 1e-12) + 1e-300).all()
+    assert not is_gone_through(Renyi(orders), 2), "and pipelines do not ask for so much"
+
+
+def test_a_great_divergence_of_a_high_order_is_bounded_as_before() -> None:
+    """It was at most 0.08 where 0.115 is attained."""
+    found = dipapprox.compose(
+        [{"mechanism": "rdp", "orders": [[100, 3]], "times": 3, "subsample": "1/3"}]
+    ).delta(1)
+    assert found.delta_enclosure.lower > F(1, 5) and found.delta_enclosure.upper < F(2, 5)
 
 
 def test_grids_move_with_the_ratio_of_a_sample() -> None:

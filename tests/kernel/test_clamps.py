@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from dipapprox import Options, parse, profile, prove, verify
 from dipapprox.errors import UserError
 from dipapprox.kernel.clamps import without_clamps
-from dipapprox.kernel.machine import Range, read_machine
+from dipapprox.kernel.machine import Range, compares, read_machine
+from dipapprox.kernel.rounds import read_rounds
 from dipapprox.proof_steps.machines import program_json
 from dipapprox.semantics import clamps
 from kernel.machines import cell, finite
@@ -119,6 +120,44 @@ def test_inputs_that_are_read_themselves_too_stay(more) -> None:
     assert range_left(held) == (0, 1)
     assert range_left(more, held) is None
     assert range_left(held, ["if", ["<", cell("v"), 1], [more], []]) is None
+
+
+def test_clamps_and_moduli_between_the_same_ends_are_two_functions() -> None:
+    assert range_left(below(0, READ)) == range_left(modulus()) == (0, 3)
+    assert range_left(modulus(), below(0, READ)) is None
+
+
+def test_a_text_with_both_has_no_verdict_of_one() -> None:
+    """0 and -1 have the differences 0 and 1: it was DP with delta 0."""
+    text = (
+        "input q in real -1..1\noutput o in {0, 1}\nadjacent linf 1\na <- abs(q)\n"
+        "b <- max(q, 0)\nx <- Lap(a - b, 1/eps)\nif x > 1/2 then o <- 1 else o <- 0 end\n"
+    )
+    with pytest.raises(UserError, match="which has no noise yet"):
+        verify(parse(text), eps=1, eps_prv="1/10", delta="1/100")
+
+
+def test_elements_of_elements_that_an_index_selects_are_read() -> None:
+    name = cell("u[1][1]")
+    for more in (["element", "u[1]", 1, 1], ["moving", "u[1]", 1], ["moving", "u", 1]):
+        body = [below(0, ["set", Y, name], by=name), ["repeat", 2, [["set", cell("z"), more]]]]
+        inputs = [["u[1][1]", {"low": -1, "high": 1}]]
+        machine = read_machine(finite([*body, *TOLD], inputs=inputs, adjacency=LINF))
+        assert without_clamps(machine) == machine
+
+
+def test_inputs_that_are_published_are_read() -> None:
+    body = [below(0, above(0, READ))]
+    for first, kept in ((["y"], 0), (["u"], 1), (["y", "u"], 1)):
+        published = {"whenever": [], "first": first, "each": [], "ends": True, "padding": None}
+        inputs = [["u", {"low": -1, "high": 1}]]
+        about = {"inputs": inputs, "whole": False, "adjacency": LINF, "body": body}
+        machine = read_rounds({**about, "round": None, "published": published})
+        assert machine.inputs["u"] == Range(Fraction(-kept), Fraction(kept))
+
+
+def test_names_that_are_forgotten_are_no_conditions() -> None:
+    assert not compares(("forget", ("if",)), frozenset(["u"]))
 
 
 def test_elements_that_a_turn_or_an_index_selects_are_read() -> None:
