@@ -312,3 +312,12 @@ def test_a_large_eps_prv_is_found_for_two_inputs() -> None:
     assert found.upper - found.lower < 1e-4
     least = 12 + log(2 * (0.99 - exp(-4 / 3) / 2))
     assert float(found.lower) - 1e-9 < least < float(found.upper) + 1e-9
+
+
+@pytest.mark.parametrize(("eps_prv", "delta"), [(24, "1/20000"), (14, "1/10000")])
+def test_chords_bound_two_inputs_at_a_large_eps_prv(eps_prv, delta) -> None:
+    """Of Laplace and Gaussian noise corners say less there than chords: 27/10000, 4/10000."""
+    text = "input q1 in real 0..6\ninput q2 in real 0..6\noutput o in 0..8\n"
+    text += "adjacent increasing 2\no <- 0\nx <- Lap(q1, 1 / eps)\nif x > 4 then o <- o + 1 end\n"
+    text += "x <- Gauss(q2, 1/2 / eps)\nif x > 5 then o <- o + 3 end\n"
+    assert verify(parse(text), eps=1, eps_prv=eps_prv, delta=delta).answer is Answer.DP

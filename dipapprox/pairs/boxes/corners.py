@@ -32,7 +32,7 @@ roundings of numbers of that size.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from itertools import combinations
@@ -47,15 +47,17 @@ from dipapprox.data_classes import Record
 from dipapprox.limits import check_limits
 from dipapprox.pairs.boxes.cells import Fixed, PairSet, Polygon, filled, tidy
 from dipapprox.pairs.boxes.one_by_one import Kind, OneByOne
-from dipapprox.pairs.boxes.search import Exact, SetSearch
+from dipapprox.pairs.boxes.search import BoxSearch, Enough, Exact, SetSearch
 from dipapprox.pairs.boxes.thresholds import Thresholds, all_between
 from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.selections import Pair
 
 CORNERS = "convexity between corners"  # the words in reports
 _MOST_SETS = 400_000  # looked at for one eps_prv
-SURE_FACTOR = 2**16  # of probabilities at u': with a larger one other doubles may tell more, and
+_SURE_FACTOR = 2**16  # of probabilities at u': with a larger one other doubles may tell more, and
 LARGEST_FACTOR = 2**40  # from here on these, which are off by 2^-46, would tell next to nothing
+_FEW_SETS = 40  # of several inputs, tell whether chords bound anything
+_ROUGHER = 8  # times fewer sets are looked at of one input where corners told what they can
 _AT_ONCE = 4_096
 _HALVINGS = 24  # in looking for a price λ
 _ALIKE = 2.0**-36  # what is as near to a lower bound is not cut to be bounded better
@@ -315,6 +317,38 @@ class CornerSearch(SetSearch):
             self._most = max(self._most, most if self._alone else min(delta.upper, most))
             done[row] = True
         return done
+
+
+def in_turn(
+    boxes: Callable[[], BoxSearch],
+    pairs: OneByOne | None,
+    exact: Exact,
+    factor: Factor,
+    claimed: Fraction | None,
+    enough: Enough,
+    *,
+    alone: bool,
+) -> Iterator[tuple[SetSearch, Enough]]:
+    """Yield searches, each for where those before leave open what is asked, and when it ends.
+
+    Args:
+        pairs: None where samples are not compared one by one.
+        alone: Whether there is one real input: corners of few sets tell much, and chords the rest.
+            Of several, chords that tell anything may tell more than corners.
+    """
+    if pairs is None or factor.lower > LARGEST_FACTOR:
+        yield boxes(), enough
+        return
+    if factor.lower <= _SURE_FACTOR:
+        yield CornerSearch(pairs, exact, factor, claimed), enough
+        return
+    chords = boxes()
+    if not alone:
+        yield chords, lambda delta, sets: sets >= _FEW_SETS or enough(delta, sets)
+    promising = alone or chords.found().delta.upper < 1
+    yield CornerSearch(pairs, exact, factor, claimed), enough
+    if promising:
+        yield chords, lambda delta, sets: enough(delta, sets * (_ROUGHER if alone else 1))
 
 
 def _squares(bends: Array, offsets: Array) -> Array:

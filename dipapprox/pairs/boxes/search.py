@@ -73,19 +73,12 @@ class SetSearch:
 
     Args:
         whole: Where the largest delta may be.
-        after: A search for the same, which has ended: what it knows is known.
     """
 
     cheaper: ClassVar[int] = 1
     """Times less than one of `BoxSearch` a set costs."""
 
-    def __init__(
-        self,
-        exact: Exact,
-        factor: Factor,
-        whole: PairSet | None = None,
-        after: SetSearch | None = None,
-    ) -> None:
+    def __init__(self, exact: Exact, factor: Factor, whole: PairSet | None = None) -> None:
         self._exact, self._whole = exact, whole
         upper = inf if factor.upper is None else above(factor.upper)
         if factor.upper is not None and factor.upper < 1:
@@ -94,9 +87,12 @@ class SetSearch:
         self._known: dict[Pair, Enclosure] = {}
         self._best = self._most = Fraction(0)
         self._sets, self._least_upper = 0, UNIT.upper
-        if after is not None:
-            self._known, self._best = after._known, after._best
-            self._least_upper = after._enclosure().upper
+
+    def follow(self, other: SetSearch) -> None:
+        """Learn what another search for the same knows."""
+        self._known |= other._known
+        self._best = max(self._best, other._best)
+        self._least_upper = min(self._least_upper, other._enclosure().upper)
 
     def run(self, enough: Enough) -> None:
         """Search until the enclosure of the largest delta is good enough, or gets no better.
@@ -168,14 +164,9 @@ class BoxSearch(SetSearch):
     """
 
     def __init__(
-        self,
-        regions: Sequence[PairRegion],
-        models: OutputModels,
-        exact: Exact,
-        factor: Factor,
-        after: SetSearch | None = None,
+        self, regions: Sequence[PairRegion], models: OutputModels, exact: Exact, factor: Factor
     ) -> None:
-        super().__init__(exact, factor, after=after)
+        super().__init__(exact, factor)
         self._models = models
         self._order = count()
         self._waiting: list[_Open] = []
@@ -186,6 +177,9 @@ class BoxSearch(SetSearch):
 
     def _begin(self) -> None:
         """Try some pairs: every set may turn out to be of no use, or too large to be bounded."""
+        if self._current is not None:  # what ended an earlier run has left it open
+            heappush(self._waiting, self._current)
+            self._current = None
         first: Iterator[Pair] = (each for part in self._waiting for each in corners(part.pairs))
         wide = [part.pairs for part in self._waiting if not part.pairs.is_one_pair]
         few = [list(corners(each)) for each in wide[:: max(2 * len(wide) // _MOST_TRIED, 1)]]

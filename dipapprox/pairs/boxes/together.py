@@ -34,7 +34,7 @@ much, and that is not done.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property, partial
 from itertools import product
@@ -61,12 +61,19 @@ from dipapprox.pairs.boxes.cells import (
     real_places,
     rectangle,
 )
-from dipapprox.pairs.boxes.corners import CORNERS, LARGEST_FACTOR, SURE_FACTOR, CornerSearch
+from dipapprox.pairs.boxes.corners import CORNERS, LARGEST_FACTOR, CornerSearch, in_turn
 from dipapprox.pairs.boxes.dearest import PURE, PureBudget, PureSearch, pure_search
 from dipapprox.pairs.boxes.models import OutputModels
 from dipapprox.pairs.boxes.movement import DerivativeSigns, OutOfReach, is_free, with_ends
 from dipapprox.pairs.boxes.one_by_one import OneByOne, one_by_one
-from dipapprox.pairs.boxes.search import BoxSearch, BoxSearchResult, SetSearch, candidates, corners
+from dipapprox.pairs.boxes.search import (
+    BoxSearch,
+    BoxSearchResult,
+    Enough,
+    SetSearch,
+    candidates,
+    corners,
+)
 from dipapprox.pairs.divergence import Factor, Search, divergence
 from dipapprox.pairs.maximum import Maximum, Together
 from dipapprox.pairs.selections import Pair
@@ -85,7 +92,6 @@ _PATIENCE = ((1_000, 40), (4_000, 30), (MOST_SETS, 20))
 """Up to so many sets a largest delta is wanted to so many bits. Where it lies at corners a few
 hundred sets give all bits; elsewhere each further bit costs as much as all before."""
 
-_ROUGHER = 8  # times fewer sets are looked at of one input where corners told what they can
 _ENOUGH_SETS = 1_000  # looked at where only a violation could decide a claim
 _FARTHER = (Fraction(3, 2), Fraction(3))
 """Times the ends of inputs without bounds, where violations of a small δ are looked for."""
@@ -210,23 +216,27 @@ class RealPairs(Together):
         if self._delta_asked == 0 and (told := self._by_budget(factor, exact, bits)) is not None:
             self._used[PURE] = None
             return told
-        if self._models is None:
-            pass
-        elif self._corners is not None and factor.lower <= LARGEST_FACTOR:
-            self._used[CORNERS] = None
-            search = CornerSearch(self._corners, *ways, self._delta_asked)
-        else:
-            search = BoxSearch(self._regions, self._models, *ways)
+        turns: Iterable[tuple[SetSearch, Enough]] = ()
+        if self._models is not None:
+            chords = partial(BoxSearch, self._regions, self._models, *ways)
+            alone = len(real_places(self._program.inputs)) == 1
+            asked = self._delta_asked
+            turns = in_turn(chords, self._corners, *ways, asked, enough, alone=alone)
         ended: str | None = None
         try:
             try:
-                search.run(enough)
-                is_alone = CORNERS in self._used and len(real_places(self._program.inputs)) == 1
-                is_rough = is_alone and factor.lower > SURE_FACTOR
-                if is_rough and self._models and not enough(search.found().delta, _ENOUGH_SETS):
-                    del self._used[CORNERS]
-                    search = BoxSearch(self._regions, self._models, *ways, after=search)
-                    search.run(lambda delta, sets: enough(delta, sets * _ROUGHER))
+                for turn, own in turns:
+                    turn.follow(search)
+                    search = turn
+                    self._used.pop(CORNERS, None)
+                    self._used.update(dict.fromkeys([CORNERS] * isinstance(turn, CornerSearch)))
+                    try:
+                        search.run(own)
+                    except OutOfReach:
+                        if self._corners is None or factor.lower > LARGEST_FACTOR:
+                            raise  # else corners have told something, or will
+                    if enough(search.found().delta, _ENOUGH_SETS):
+                        break
                 if self._refutable:
                     search.try_pairs(self._farther(), refuted, partial(exact, bits=_FAR_BITS))
             except OutOfReach as reached:
