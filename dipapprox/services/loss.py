@@ -207,6 +207,8 @@ class Loss(Record):
     pairs: RunPairs | None = field(default=None, compare=False, repr=False)
     # Of the pairs, where `upper` is known: how much may still be lost from there.
     values: tuple[Fraction, ...] = field(default=(), repr=False)
+    # What is known without the last resort (`RunPairs`); None: that was not needed.
+    otherwise: Loss | None = field(default=None, compare=False, repr=False)
 
     @property
     def unbounded(self) -> bool:

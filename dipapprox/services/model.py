@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from fractions import Fraction
 from itertools import product
-from math import ceil, floor
+from math import ceil, floor, inf
 from operator import itemgetter
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
@@ -236,15 +236,16 @@ def spelled_out(outcome: CallOutcome) -> Iterator[CallOutcome]:
         yield replace(outcome, reply=tuple([n for n, _ in shown]), probability=probability)
 
 
-def one_sided_reply(left: Step, right: Step) -> tuple[int, tuple[Value, ...]] | None:
+def one_sided_reply(left: Step, right: Step) -> tuple[float, tuple[Value, ...]] | None:
     """Return a reply that is possible for the first step only, and with how many densities; None if
     none was found.
 
     Numbers shown by continuous noise have probability 0 elsewhere; any will do. Those of the fewest
-    densities come first: of none, the reply itself has a probability.
+    densities come first: of none, the reply itself has a probability. Numbers between those of
+    discrete noise come last, with infinity: no interval around them has probability 0 elsewhere.
     """
     labels = {outcome.label for outcome in right}
-    found: list[tuple[int, tuple[Value, ...]]] = []
+    found: list[tuple[float, tuple[Value, ...]]] = []
     for outcome in left:
         if outcome.label in labels:
             continue
@@ -261,14 +262,19 @@ def one_sided_reply(left: Step, right: Step) -> tuple[int, tuple[Value, ...]] | 
             own = chance_of(outcome, reply)
             others = [each[0] for o in right if (each := chance_of(o, reply))]
             if own and own[0] < min(others, default=own[0] + 1):
-                found.append((own[0], reply))
+                shown = zip(outcome.reply, reply, strict=True)
+                between = any(v == beyond + _HALF and isinstance(p, Published) for p, v in shown)
+                found.append((inf if between else own[0], reply))
                 break
     return min(found, key=itemgetter(0), default=None)
 
 
+_HALF = Fraction(1, 2)
+
+
 def _some(published: Published, beyond: Fraction) -> tuple[Fraction, ...]:
     if published.ends is None:
-        return beyond, beyond + Fraction(1, 2)
+        return beyond, beyond + _HALF
     low, high = published.ends
     return tuple(Fraction(n) for n in dict.fromkeys((low, high, min(low + 1, high))))
 

@@ -51,6 +51,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import product
+from math import inf
 from typing import TypeVar
 
 from dipapprox.data_classes import Record
@@ -108,6 +109,11 @@ Covering = tuple[State, Edge]
 """
 
 
+OneSided = tuple[int, Call, tuple[Value | None, ...], bool]
+"""A reply that only one run can give: node, call, reply, and whether that is the second run, which
+is asked for where noise of several kinds has no other way."""
+
+
 class RunPairs:
     """Pairs of runs as a graph: all that calls lead to from the covering ones, or what is asked.
 
@@ -116,8 +122,9 @@ class RunPairs:
         covers: Covering pairs, and how the first one of each comes about of those that gain most.
         least: What the calls in which the runs differ gain alone, where both come to one state.
         parents: For each state how it was first come to; None for the initial one.
-        one_sided: The first reply that only one run can give: node, call, reply, and whether that
-            is the second, which is found where noise of several kinds has no other way.
+        one_sided: The first reply that only one run can give.
+        last_resort: One that only a density shows, between numbers that the other run shows, too:
+            for where nothing else tells the runs apart.
         determined: Whether replies determine all successors, and the first call too.
         calm: The least data, where it is numbers.
     """
@@ -129,7 +136,8 @@ class RunPairs:
         self.covers: dict[int, Covering] = {}
         self.least = _FREE
         self.parents: dict[State, Arrival | None] = {}
-        self.one_sided: tuple[int, Call, tuple[Value | None, ...], bool] | None = None
+        self.one_sided: OneSided | None = None
+        self.last_resort: OneSided | None = None
         self.determined = True
         self.numbers: dict[Node, int] = {}
         self._plain: dict[tuple[int, int], Fraction | None] = {}
@@ -300,18 +308,20 @@ class RunPairs:
         plain = True
         if visible and not (len(left) == 1 == len(right) and left[0].label == right[0].label):
             told, missing = one_sided_reply(left, right), None
-            if told is None:
+            if told is None or told[0] == inf:
                 try:
                     groups = list(self.grouped(left, right))
                 except Inexpressible as reason:
                     missing = reason
             back = one_sided_reply(right, left) if missing or (told and told[0]) else None
-            if back is not None and (told is None or back[0] < told[0]):
-                self.one_sided = place, call, back[1], True
-                return
-            if told is not None:
-                self.one_sided = place, call, told[1], False
-                return
+            found = [(each, side) for each, side in ((told, False), (back, True)) if each]
+            if found:
+                (order, reply), is_back = min(found, key=lambda way: way[0][0])
+                only = place, call, reply, is_back
+                if order < inf:
+                    self.one_sided = only
+                    return
+                self.last_resort = only
             if missing is not None:
                 raise missing
             plain = not any(each.samples for each in (*left, *right))

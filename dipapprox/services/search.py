@@ -36,7 +36,7 @@ from dipapprox.services.loss import (
     with_best_replies,
 )
 from dipapprox.services.model import AskedService, Call, Inexpressible, Untracked
-from dipapprox.services.pairs import EQUAL, Covering, Edge, RunPairs, with_data
+from dipapprox.services.pairs import EQUAL, Covering, Edge, OneSided, RunPairs, with_data
 from dipapprox.services.system import BY_VALUE, System
 
 _MOST_COURSES = 300  # courses whose probabilities are compared
@@ -66,7 +66,8 @@ def loss_by_values(asked: AskedService, most: float = inf) -> Loss:
         known = known.because(end.reason)
         search = PairSearch(pairs, System(asked) if additive else pairs.system, is_whole)
         with EarlyEnd() as end:
-            return search.conclude(known)
+            found = search.conclude(known)
+            return found if found.unbounded else search.at_last(found)
         return known.because(end.reason)
     raise AssertionError("with values for all cells everything is tracked")
 
@@ -174,22 +175,31 @@ class PairSearch:
     def telling(self) -> Iterator[list[SeenCall]]:
         """Yield courses whose last reply only one run can give; if there is none, those whose last
         reply seems to tell the runs apart however small eps is."""
-        only = self.pairs.one_sided
-        ends: Iterable[tuple[int, SeenCall]] = (
-            (node, self.event(edge))
-            for node, row in enumerate(self.pairs.edges)
-            for edge in row
-            if edge.gain.is_unbounded
-        )
-        if only is not None:
-            ends = [(only[0], SeenCall(only[1], only[1], only[2]))]
-        for node, last in ends:
-            path = self.path_to((node,))
-            if path is not None:
-                course = [*self.events_from(*path[:2]), last]
-                if only is not None and only[3]:  # adjacent calls are so in both orders
-                    course = [SeenCall(e.second, e.first, e.reply) for e in course]
-                yield course
+        if self.pairs.one_sided is not None:
+            yield from self.one_sided(self.pairs.one_sided)
+            return
+        for node, row in enumerate(self.pairs.edges):
+            for edge in row:
+                if edge.gain.is_unbounded and (path := self.path_to((node,))) is not None:
+                    yield [*self.events_from(*path[:2]), self.event(edge)]
+
+    def one_sided(self, only: OneSided) -> Iterator[list[SeenCall]]:
+        """Yield a course, if there is one, to a reply that only one run, then the first, gives."""
+        node, call, reply, is_back = only
+        path = self.path_to((node,))
+        if path is not None:
+            course = [*self.events_from(*path[:2]), SeenCall(call, call, reply)]
+            if is_back:  # adjacent calls are so in both orders
+                course = [SeenCall(e.second, e.first, e.reply) for e in course]
+            yield course
+
+    def at_last(self, known: Loss) -> Loss:
+        """Return what is known with the reply that is the last resort."""
+        found = known
+        if self.pairs.last_resort is not None:
+            for course in self.one_sided(self.pairs.last_resort):
+                found = noted(found, *with_best_replies(course, from_start(self.values)))
+        return replace(found, otherwise=known) if found.unbounded else known
 
     def repetition(self, known: Loss, cycle: Cycle) -> Loss:
         """Return what is known when the calls round a cycle were run on values; where replies leave

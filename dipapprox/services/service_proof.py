@@ -184,6 +184,8 @@ def fields_of(
 ) -> dict[str, Any]:
     """Return the fields of an answer about a service, of which a loss was found; `begun` is on the
     monotonic clock."""
+    if loss.otherwise is not None and budget is not None and budget < loss.otherwise.lower:
+        loss = loss.otherwise  # which says enough about the claim, and has a proof
     pairs, reason = loss.pairs, loss.reason or None
     if loss.one_sided:
         reason = "support: a reply that only one of two adjacent runs can give"

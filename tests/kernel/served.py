@@ -28,6 +28,15 @@ DECIDED = ANSWER.replace(
 FIXED = ANSWER.replace("REPLY", "reply <- choose {n : 3/4, 1 - n : 1/4}")
 UNCOUNTED = "on query ask do reply <- clamp(DLap(n, 1 / eps), 0, 1) end\n"
 TOLD = "on query ask do if n = 1 then reply <- stop else reply <- 0 end end\n"
+MIXED = """
+state n in 0..1 <- 0
+output reply in real
+on data d in {0, 1} do n <- d end
+on query ask do
+    c <- choose {0 : 1/2, 1 : 1/2}
+    if n = 0 and c = 0 then reply <- Lap(0, 1/eps) else reply <- DLap(0, 1/eps) end
+end
+"""
 REAL = text_of("kernel/served-real")
 
 EXAMPLES: dict[str, tuple[str, Fraction | None]] = {

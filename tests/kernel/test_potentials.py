@@ -33,7 +33,7 @@ from tests.cases import check_answers, examples, part, refuses, text_of
 from tests.grammars import texts
 from tests.kernel.edits import places_in, require_sound, variants, with_at
 from tests.kernel.machines import judged as judging
-from tests.kernel.served import EXAMPLES, proof_for, written
+from tests.kernel.served import EXAMPLES, MIXED, proof_for, written
 from tests.kernel.streams import draw, stream
 from tests.proofs.test_rounds import random_stream
 
@@ -417,9 +417,10 @@ def are_replayed(text: str, eps: Fraction | None) -> None:
 
 
 def test_a_claimed_budget_that_is_too_small_is_refuted() -> None:
-    for name in ("counted", "coin", "never ends", "hidden"):
+    asked = [(EXAMPLES[name][0], None) for name in ("counted", "coin", "never ends", "hidden")]
+    for text, eps in (*asked, (MIXED, None), (MIXED, Fraction(1, 3))):
         budget = Fraction(1, 2)
-        proof = proof_for(EXAMPLES[name][0], budget=budget)
+        proof = proof_for(text, budget=budget, eps=eps)
         assert proof.answer is Answer.NOT_DP
         judged = replay(*written(proof))
         assert judged.below is None or judged.below > budget
