@@ -9,9 +9,9 @@ much; they contradict each other if a sum says of x - x that it is above 0, or a
 probability 0.
 
 Joined paths. Paths that read, draw and publish the same, and leave the same in cells, or in some
-that are `loose` any numbers, are joined in
-the region where all differences are as they follow from the guards of each of these paths that is
-possible, if that contradicts those of any other path, together with the facts. So the paths are the
+that are `loose` any numbers, are joined in the region where all differences of atoms are as they
+follow from the guards of each of these paths that is possible, if that contradicts those of any
+other path, together with the facts. So the paths are the
 region, and shifts have to keep the region only. Nodes of the same values, cells and facts join the
 same paths, and a path leads to such nodes only, whatever changes: so what is averaged follows the
 same joined paths.
@@ -104,12 +104,6 @@ def _ends_of(form: Form) -> tuple[Ends, Number] | None:
     return ((one, other) if factor > 0 else (other, one)), least
 
 
-def _above(ends: Ends, least: Number) -> Form:
-    """Return x - y - a number."""
-    sums = [e if isinstance(e, tuple) else ((e, 1),) * (e != NUMBER) for e in ends]
-    return total([(Form(0, sums[0]), 1), (Form(0, sums[1]), -1)], -least)
-
-
 def read_guards(json: object, atoms: int) -> list[Guard]:
     """Read [form, whether it is > 0], over the first atoms."""
     return as_rows(json, "forms", lambda form, _: read_form(form, atoms), as_flag)
@@ -161,10 +155,12 @@ def _region(
     """Return the region of some paths; None if it is not known to have no more than they have."""
     orders = [order for k in numbers if (order := order_of(known_forms(paths[k]))) is not None]
     region: list[Guard] = []
-    for ends in orders[0] if orders else ():
-        if all(ends in order for order in orders):
-            least, strict = min(order[ends] for order in orders)
-            region.append((_above(ends, least), strict))
+    # Not of sums: to keep one may take a fraction where to keep a path's own guards takes none.
+    shared = set.intersection(*map(set, orders)) if orders else set[Ends]()
+    for ends in sorted(own for own in shared if all(isinstance(end, int) for end in own)):
+        least, strict = min(order[ends] for order in orders)
+        terms = sorted(zip(ends, (1, -1), strict=True))
+        region.append((Form(-least, tuple([t for t in terms if t[0] != NUMBER])), strict))
     atoms, known = paths[numbers[0]].atoms, [*facts, *region]
     order = order_of(known)
     for number, path in enumerate(paths):

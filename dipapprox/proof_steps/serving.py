@@ -17,8 +17,8 @@ from itertools import product
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.errors import budget as work
-from dipapprox.kernel.forms import Form, only, over
-from dipapprox.kernel.laws import BOTH, FAMILIES
+from dipapprox.kernel.forms import Form, has_integers, only, over
+from dipapprox.kernel.laws import BOTH, FAMILIES, IntegerFamily
 from dipapprox.kernel.machine import Number, read_machine
 from dipapprox.kernel.paths import Path, Read, Sample, between
 from dipapprox.kernel.potential import in_common
@@ -175,6 +175,9 @@ class Shifts:
         moved: list[Json] = []
         for atom, shift in zip(self._path.atoms, shifts, strict=True):
             if isinstance(atom, Sample):
+                whole = isinstance(FAMILIES[atom.family], IntegerFamily)
+                if whole and not (has_integers(shift) and has_integers(atom.mean)):
+                    raise NoCertificate("an integer would be shifted, or drawn around a fraction")
                 moved.append(form_json(shift) if shift.terms else number_json(shift.constant))
         return {"to": None, "moves": [[0, moved]]}
 
