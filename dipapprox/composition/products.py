@@ -135,14 +135,14 @@ def pieces_of(runs: Sequence[RepeatedRun], grid: LossGrid, *, added: bool) -> li
     few: list[_Few] = []
     statements: list[tuple[Statement, int]] = []
     square = Fraction(0)
-    steps = 0
+    steps, stated_runs = 0, _stated_runs(runs)
     last: Statement | None = None
     free = together = not any(chosen_pairs(run.mechanism, grid.way) for run in runs)
     for run in runs:
         inner, rate = chosen_pairs(run.mechanism, grid.way) or (None, Fraction(1))
         if isinstance(inner, Statement):
             stated.append((inner, rate))
-            if (count := _stated_runs(runs)) <= MOST_STATED:
+            if stated_runs <= MOST_STATED:
                 continue
         elif inner is not None and steps + run.times <= MOST_STEPS:
             steps += run.times
@@ -174,7 +174,7 @@ def pieces_of(runs: Sequence[RepeatedRun], grid: LossGrid, *, added: bool) -> li
     asked, above = (grid.budget, grid.delta), None
     if stated:
         (statement, rate), alone = stated[0], not (found or few or square)
-        parts = grouped(statement, count)
+        parts = grouped(statement, stated_runs)
         above = stated_profile(parts, rate, asked if alone else (None, None), added=added)
         found += [Piece(above, 1)] * (not statements)
     found += _divergences(statements, last, square, asked, bits, above, together=together)
@@ -241,13 +241,10 @@ def _divergences(
             known = Divergences.of([(statement, 1)])
             below = ShiftedNoise(own).profile(bits)
             yield Piece(StatementProfile(known, below, statement), 1, (_BELOW,))
+    sums = [(statements, 1)] if together else [([(each, 1)], n) for each, n in statements]
     if above is not None:
         yield Piece(above, 1, (_ABOVE,))
-    sums = (
-        [(statements, 1)] * (above is None)
-        if together or above
-        else [([(each, 1)], n) for each, n in statements]
-    )
+        sums = []
     for summed, times in sums:
         below = ShiftedNoise().profile(bits)
         yield Piece(StatementProfile(Divergences.of(summed), below), times, (_ABOVE,))
@@ -285,7 +282,6 @@ def counts_of(runs: Sequence[RepeatedRun]) -> list[int]:
 
 
 _ROUGH_BITS = 64
-_NEGLIGIBLE = 1e-8  # of a δ
 _FEW_RUNS = 100
 _FAR = 5.0  # losses of runs of bounded ranges are not greater, in deviations, about
 

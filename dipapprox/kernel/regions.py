@@ -11,10 +11,9 @@ probability 0.
 Joined paths. Paths that read, draw and publish the same, and leave the same in cells, or in some
 that are `loose` any numbers, are joined in the region where all differences of atoms are as they
 follow from the guards of each of these paths that is possible, if that contradicts those of any
-other path, together with the facts. So the paths are the
-region, and shifts have to keep the region only. Nodes of the same values, cells and facts join the
-same paths, and a path leads to such nodes only, whatever changes: so what is averaged follows the
-same joined paths.
+other path, together with the facts. So the paths are the region, and shifts have to keep the region
+only. Nodes of the same values, cells and facts join the same paths, and a path leads to such nodes
+only, whatever changes: so what is averaged follows the same joined paths.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ class Invariants:
         for z in cells:
             low, high = self._ranges[z]
             beside = [set(map(str, changed)) for changed, _ in self._changes if z in changed]
-            for y in set.intersection(*beside) - {z} if low <= 0 <= high else ():
+            for y in set.intersection(*beside) - {z} if beside and low <= 0 <= high else ():
                 if y in self._ranges and self._ranges[y][0] == 0 < self._ranges[y][1]:
                     own, most = _symbol(z).scaled(Fraction(self._ranges[y][1])), _symbol(y)
                     yield own - most.scaled(Fraction(high))
