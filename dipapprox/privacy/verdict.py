@@ -208,6 +208,9 @@ class Verdict(Record, RunResult):
         relation = f" > {self.delta_text} = δ" if certain else ""
         if witness.argument is not None:
             relation += f": {witness.argument}"
+        found = self.delta_enclosure
+        if certain and found is not None and found.lower > witness.delta_enclosure.upper:
+            relation += "; the δ of this pair is that of another set"
         total = (
             f"Pr[S | input] - e^({self.eps_prv_text}) Pr[S | adjacent] in "
             f"{witness.delta_enclosure}{relation}"

@@ -141,7 +141,7 @@ LIMITING = (
     _limit("timeout", seconds, "SECONDS", "wall-clock time"),
     _limit("max_states", whole(1), "N", "symbolic states", "100000"),
     _limit(
-        "max_memory", whole(1, unit="MiB"), "MB", "resident memory (default: 60% of the machine's)"
+        "max_memory", whole(1, unit="MiB"), "MiB", "resident memory (default: 60% of the machine's)"
     ),
 )
 

@@ -25,14 +25,15 @@ _CLAIMING = re.compile(rf"^[ \t]*(?:{'|'.join(WORDS)}):", re.MULTILINE)
 
 
 def has_claims(file: Path) -> bool:
-    """Whether a mechanism in a file of Python claims something: files without are not read on."""
+    """Whether a mechanism in a file of Python claims something: files without are not read on.
+    One with a mistake that stops Python may, if it speaks of both."""
     text = file.read_text(encoding="utf-8", errors="replace")
     if _CLAIMING.search(text) is None:
         return False
     try:
         functions = [each for each in ast.parse(text).body if isinstance(each, ast.FunctionDef)]
     except (SyntaxError, ValueError):
-        return False
+        return "mechanism" in text
     return any(
         _CLAIMING.search(ast.get_docstring(each) or "") is not None
         for each in functions

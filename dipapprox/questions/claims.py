@@ -49,7 +49,7 @@ from dipapprox.questions.decide import Decide
 from dipapprox.questions.prove import Proof, Prove
 from dipapprox.questions.question import Question, read
 from dipapprox.questions.verify import Verify
-from dipapprox.source import SourceFile, Span
+from dipapprox.source import Diagnostic, SourceFile, Span
 
 _CLAIM = re.compile(
     r"(?:(?P<answer>DP|Not_DP|Unknown|refused)(?: \((?P<structure>[A-Z]{2})\))?)?"
@@ -121,6 +121,9 @@ def claims_in(path: Path) -> dict[Path, tuple[StatedClaim, ...]]:
 
     Returns:
         The claims of each program; none for one without any.
+
+    Raises:
+        UserError: If a file cannot be read, or has lines that are no claims: of a folder, all that do.
     """
     if path.is_dir():
         kinds = (DPG, DIP, DIPA, PYTHON)
@@ -130,10 +133,18 @@ def claims_in(path: Path) -> dict[Path, tuple[StatedClaim, ...]]:
             for file in known
             if not any(part.startswith(".") for part in file.relative_to(path).parts)
         ]
-        each = [
-            claims_in(file) for file in files if language_of(file) != PYTHON or has_claims(file)
-        ]
-        return {program: asked for found in each for program, asked in found.items()}
+        claims: dict[Path, tuple[StatedClaim, ...]] = {}
+        wrong: list[Diagnostic] = []
+        for file in files:
+            try:
+                claims |= claims_in(file) if language_of(file) != PYTHON or has_claims(file) else {}
+            except SourceError as error:
+                wrong += error.diagnostics
+            except UserError as error:
+                wrong.append(Diagnostic("error", error.message, None, error.hint))
+        if wrong:
+            raise SourceError(wrong)
+        return claims
     if language_of(path) != PYTHON:
         return {path: read_claims(read_text(path), str(path))}
     file, name = parts_of_python(path)

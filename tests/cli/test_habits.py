@@ -182,6 +182,17 @@ def test_claims_of_a_folder(tmp_path) -> None:
     assert "FAILED gates.py::above: DP for all eps at budget = 1/2" in done.stdout
 
 
+def test_of_a_folder_all_that_cannot_be_read_is_said(tmp_path, capsys) -> None:
+    """A module that stops Python claims nothing in secret: what it speaks of is untested."""
+    (tmp_path / "binary.dpg").write_bytes(b"\x89PNG")
+    (tmp_path / "line.dpg").write_text(f"# claim DP\n{PROGRAM}")
+    (tmp_path / "broken.py").write_text(MODULE.replace("def above(", "def above((", 1))
+    (tmp_path / "other.py").write_text("def f(:\n    pass\n")
+    assert app.main(["test", str(tmp_path)]) == 2
+    said = capsys.readouterr().err
+    assert [name in said for name in ("binary", "line", "broken", "other")] == [True] * 3 + [False]
+
+
 def test_the_action_runs_what_its_inputs_say(program, tmp_path) -> None:
     action = yaml.safe_load((ROOT / "action.yml").read_text())
     step = action["runs"]["steps"][-1]
