@@ -123,7 +123,7 @@ def claims_in(path: Path) -> dict[Path, tuple[StatedClaim, ...]]:
         The claims of each program; none for one without any.
 
     Raises:
-        UserError: If a file cannot be read, or has lines that are no claims: of a folder, all that do.
+        UserError: If a file cannot be read, or has lines that are no claims; of a folder, all.
     """
     if path.is_dir():
         kinds = (DPG, DIP, DIPA, PYTHON)
