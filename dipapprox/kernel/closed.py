@@ -116,13 +116,13 @@ def exceeds(
     found: ExactDistributions,
     pair: Inputs,
     outputs: Sequence[int],
-    eps_prv: Fraction,
+    eps_prv: Fraction | None,
     delta: Fraction,
 ) -> bool:
     """Whether Pr[S | u] - e^eps_prv Pr[S | u'] > delta, for some outputs by their places."""
     eps = found.epsilons.point
-    if eps is None:
-        raise Refused("a violation on an interval of eps")
+    if eps is None or eps_prv is None:
+        raise Refused("a violation on an interval of eps, or at every eps_prv")
     # e ** eps_prv is the value of this function at eps.
     factor, (first, second) = Ratio(Sum.exponential(eps_prv / eps)), (found.values[u] for u in pair)
     excess = total(found.forms[first[k]] - factor * found.forms[second[k]] for k in outputs)
@@ -179,8 +179,8 @@ def violated_somewhere(
     meant, if they are needed.
     """
     on, eps = read_epsilons(step["eps"]), found.eps
-    if not isinstance(eps, Fraction) or not on.holds(eps, eps):
-        raise Refuted("the violation is at another eps")
+    if not isinstance(eps, Fraction) or not on.holds(eps, eps) or found.eps_prv is None:
+        raise Refuted("the violation is at another eps, or at every eps_prv")
     if mentions(proof.machine.body, *CHANCES):
         inputs = {input for each in closed if each.epsilons == on for input in each.values}
         pairs = proof.pairs

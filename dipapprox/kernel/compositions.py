@@ -44,6 +44,7 @@ from dipapprox.kernel.parts import Parts, Way, parts_of
 from dipapprox.kernel.proofs import (
     Proof,
     Step,
+    broken,
     claimed,
     largest_of,
     named,
@@ -268,9 +269,9 @@ def above_parts(about: Proof, step: Step, *premises: LossesOf | Of) -> LossesOf:
 
 def below_parts(about: Proof, step: Step, *premises: LossesOf | Of) -> LossesOf:
     """Losses that are below one: those below what changes for a pair; premises as of `violated`."""
-    whole, pair, losses = _below(about, step, premises)
+    whole, pair, own = _below(about, step, premises)
     pairs = None if about.pairs is None or pair is None else frozenset([pair])
-    return LossesOf({Change(about.machine, whole.eps, pairs, None): 1}, losses)
+    return LossesOf({Change(about.machine, whole.eps, pairs, None): 1}, own.losses)
 
 
 def private(about: Proof | Pipeline, step: Step, *premises: LossesOf | Of) -> Private:
@@ -307,20 +308,28 @@ def _above(
 def violated(about: Proof | Pipeline, step: Step, *premises: LossesOf | Of) -> Violated:
     """delta >= H(e^eps_prv) of some changes that are independent, and that is above delta.
 
-    What further runs and parts reveal does not lower it.
+    What further runs and parts reveal does not lower it. At every eps_prv, null, it is at least the
+    mass at infinity; and above 0 if normal noise is among it, whose losses have no end.
 
     Premises: losses below changes of some way; for every part what it does for all its inputs.
     """
-    eps_prv, delta = claimed(step)
-    whole, pair, losses = _below(about, step, premises)
-    if losses.delta(eps_prv) <= delta:
+    eps_prv, delta = broken(step)
+    whole, pair, own = _below(about, step, premises)
+    always = eps_prv is None and not delta and has_no_end(own)
+    if not always and own.losses.delta(eps_prv) <= delta:
         raise Refuted("the bound of delta is not larger")
     return Violated(whole.eps, eps_prv, delta, pair)
 
 
+def has_no_end(own: LossesOf) -> bool:
+    """Whether losses have no end: of normal noise, unless a record is added to a sample."""
+    told = [each.what for each in own.times if each.sample is None or not each.sample[1]]
+    return any(isinstance(what, Mechanism) and what.name in ("Gauss", "DGauss") for what in told)
+
+
 def _below(
     about: Proof | Pipeline, step: Step, premises: Iterable[LossesOf | Of]
-) -> tuple[Pipeline | Parts, Inputs | None, Losses | Adaptive]:
+) -> tuple[Pipeline | Parts, Inputs | None, LossesOf]:
     """Check that so much changes for a pair as losses are below; return all three."""
     whole = _whole(about, step, premises)
     found = [each for each in premises if isinstance(each, LossesOf)]
@@ -330,7 +339,7 @@ def _below(
     pair, ways = whole.ways_of(step, times)
     if not any(all(n <= way.get(c, 0) for c, n in times.items()) for way in ways):
         raise Refuted("not so much changes so")
-    return whole, pair, found[0].losses
+    return whole, pair, found[0]
 
 
 def _whole(
@@ -421,4 +430,4 @@ def read_composed(json: object) -> Private | Violated:
     """Read a claim about a pipeline."""
     record = as_record(json, "the claim", ("verdict", "eps_prv", "delta"))
     kept = as_word(record["verdict"], "the verdict", ("DP", "Not_DP")) == "DP"
-    return Private(None, *claimed(record), None) if kept else Violated(None, *claimed(record))
+    return Private(None, *claimed(record), None) if kept else Violated(None, *broken(record))

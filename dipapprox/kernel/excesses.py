@@ -46,6 +46,7 @@ from dipapprox.kernel.panels import PLACES, Factor, whole
 from dipapprox.kernel.proofs import (
     Proof,
     Step,
+    broken,
     claimed,
     growth_bound,
     named,
@@ -226,6 +227,14 @@ def _shifts(
             yield "", Fraction(0), (Fraction(0), Fraction(0))
 
 
+def _has_no_end(graph: Graph, eps: Fraction, part: Node, pure: bool) -> bool:
+    """Whether the integral of a part is what it is at any eps_prv, or, if `pure`, above 0 there."""
+    *functions, _, q = graph.nodes[part].parts
+    pairs = zip(functions[::2], functions[1::2], strict=True)
+    gaps = [(family, far) for family, far, _ in _shifts(graph, eps, pairs)]
+    return q == graph.zero or (pure and any(name == "Gauss" and far for name, far in gaps))
+
+
 def noise(machine: Machine, eps: Fraction) -> tuple[str, Fraction] | None:
     """Return a law, which moved dominates all pairs of a machine, some of which has this pair.
 
@@ -316,14 +325,21 @@ def published_pairs(proof: Proof, step: Step) -> Private:
 
 
 def published_violation(proof: Proof, step: Step) -> Violated:
-    """With real outputs delta_{u,u'} is bounded from below, for a pair that is meant."""
+    """With real outputs delta_{u,u'} is bounded from below, for a pair that is meant.
+
+    At every eps_prv, null, it is at least the mass of f where g is 0. If delta is 0, it is above
+    that where the integral at eps_prv = 0 is, so p > 0, and f_i, g_i are Gaussian densities of one
+    scale with other means: ln(f_i / g_i) is a line, and f / g has no end where f > 0.
+    """
     eps, bits = positive(step["eps"], "eps"), as_integer(step["bits"], "bits")
     accuracy(bits)  # refuses what is out of range
-    (eps_prv, delta), pair, graph = claimed(step), pair_of(proof, step), Graph()
+    (eps_prv, delta), pair, graph = broken(step), pair_of(proof, step), Graph()
     run = Run(proof.machine, Signs.at(eps), graph)
-    excesses = Excesses(graph, eps, eps_prv, bits + 16, above=False)
+    excesses = Excesses(graph, eps, eps_prv or Fraction(0), bits + 16, above=False)
     first, second = (published(run, input) for input in pair)
     own = excesses.of_pair(first, second, added=True)
+    if eps_prv is None:
+        own = tuple([each for each in own if _has_no_end(graph, eps, each, not delta)])
     if excesses.values([own], bits)[own] <= delta * (1 << bits + 16):
         raise Refuted("the bound of delta is not larger")
     return Violated(eps, eps_prv, delta, pair)

@@ -64,7 +64,7 @@ class Violated:
     """For some pair that is meant, Pr[S | u] - e^eps_prv Pr[S | u'] > delta for some set S."""
 
     eps: Fraction | Epsilons | None  # as of `Private`; on an interval it is so at one of them
-    eps_prv: Tree
+    eps_prv: Tree | None  # None: at every one
     delta: Tree
     pair: Inputs | None = field(default=None, compare=False)  # if the machine has inputs
     # The set S; None if it is not told.

@@ -124,8 +124,10 @@ class Losses(NamedTuple):
                 found.append(min(Fraction(whole, 1 << self.places), Fraction(1)))
         return found[::-1]
 
-    def delta(self, eps_prv: Fraction) -> Fraction:
-        """Bound H(e^eps_prv) on their side."""
+    def delta(self, eps_prv: Fraction | None) -> Fraction:
+        """Bound H(e^eps_prv) on their side; of None from below, at every eps_prv."""
+        if eps_prv is None:
+            return Fraction(self.infinite, 1 << self.places)
         return self.deltas([eps_prv])[0]
 
 
@@ -308,8 +310,10 @@ class Adaptive(NamedTuple):
         rounded = ((a >> self.places, c + up >> self.places) for a, c in both)
         return [(a - c, a, c) for a, c in rounded]
 
-    def delta(self, eps_prv: Fraction) -> Fraction:
+    def delta(self, eps_prv: Fraction | None) -> Fraction:
         """Bound H_t(e^eps_prv), eps_prv >= 0: by a chord between two places, or one's line."""
+        if eps_prv is None:
+            raise Refused("runs that are chosen as they go, at every eps_prv")
         spend(4 * len(self.values))
         end, unit = len(self.values) // 2, 1 << self.places
         with precision(self.places + 64):

@@ -87,6 +87,13 @@ def claimed(step: Step) -> tuple[Fraction, Fraction]:
     return eps_prv, delta
 
 
+def broken(step: Step, read: Callable[[Step], tuple[Any, Any]] = claimed) -> tuple[Any, Any]:
+    """Read those of a claim that is broken; without eps_prv, it is at every one."""
+    if step["eps_prv"] is None:
+        return None, claimed({**step, "eps_prv": 0})[1]
+    return read(step)
+
+
 def stated(step: Step) -> tuple[Tree, Tree]:
     """Read the same, or formulas in eps."""
     if isinstance(step["eps_prv"], list) or isinstance(step["delta"], list):
@@ -188,9 +195,11 @@ def every_pair(proof: Proof, step: Step, found: Distributions | ExactDistributio
 def violation(proof: Proof, step: Step, found: Distributions | ExactDistributions) -> Violated:
     """A set S of outputs with Pr[S | u] - e^eps_prv Pr[S | u'] > delta, for a pair that is meant.
 
+    At every eps_prv, null, that is so where Pr[S | u'] = 0, as its upper bound is.
+
     One premise: distributions for both inputs.
     """
-    (eps_prv, delta), machine, pair = claimed(step), proof.machine, pair_of(proof, step)
+    (eps_prv, delta), machine, pair = broken(step), proof.machine, pair_of(proof, step)
     known = found.bounds if isinstance(found, Distributions) else found.values
     if not all(input in known for input in pair):
         raise Refuted("an input of the pair has no distribution")
@@ -207,8 +216,9 @@ def violation(proof: Proof, step: Step, found: Distributions | ExactDistribution
     else:
         low, high, eps = found.bounds[pair[0]][0], found.bounds[pair[1]][1], found.eps
         likely, unlikely = (sum(bound[number] for number in numbers) for bound in (low, high))
-        growth = growth_bound(eps_prv, found.places, above=True)
+        growth = growth_bound(eps_prv or Fraction(0), found.places, above=True)
         above = likely - growth * unlikely > delta * (1 << found.places)
+        above = above and (eps_prv is not None or not unlikely)
     if not above:
         raise Refuted("Pr[S | u] - e^eps_prv Pr[S | u'] is not above delta")
     return Violated(eps, eps_prv, delta, pair, outputs)

@@ -3,6 +3,7 @@
     proof    {"machine": machine, "claim": claim, "steps": [step, …]}
     claim    {"verdict": "DP" | "Not_DP", "eps": number, "eps_prv": number, "delta": number,
               "pairs": null | [[input, input], …]}
+             of Not_DP "eps_prv" may be null: it is so at every one
              the same with "eps": {"from": number, "to": number | null}; then "eps_prv" and
              "delta" are weights (`machine`) without cells
              | {"verdict": "DP", "budget": number, "at least": null | number}
@@ -33,7 +34,7 @@ from typing import Any, get_type_hints
 from dipapprox.kernel.errors import BadProof, Refused, Refuted, budget
 from dipapprox.kernel.judgements import Budgets, Judgement, LossesOf, Of, Private, Violated
 from dipapprox.kernel.machine import Machine, Range, compares, read_machine, read_pairs
-from dipapprox.kernel.proofs import Proof, Step, named, positive, stated
+from dipapprox.kernel.proofs import Proof, Step, broken, named, positive, stated
 from dipapprox.kernel.reading import as_integer, as_list, as_number, as_record, as_word
 from dipapprox.kernel.signs import read_epsilons
 
@@ -103,7 +104,8 @@ def read_claim(json: object, machine: Machine) -> tuple[Private | Violated, Proo
         pairs = read_pairs(record["pairs"], machine.domains)
         if not pairs or len(set(pairs)) < len(pairs):
             raise BadProof("no pair is listed, or one twice")
-    eps, (eps_prv, delta) = read_epsilons(record["eps"]).value, stated(record)
+    eps_prv, delta = stated(record) if verdict == "DP" else broken(record, stated)
+    eps = read_epsilons(record["eps"]).value
     about = Proof(machine, pairs)
     if verdict == "DP":
         return Private(eps, eps_prv, delta, about.pairs), about
@@ -127,7 +129,7 @@ def follows(claim: Claim, found: Judgement) -> bool:
     """Whether a judgement says as much as a claim.
 
     Theorem: as Pr[S | u] - a Pr[S | u'] does not rise with a, what is private stays so with a
-    larger eps_prv and delta, and what is not with smaller ones.
+    larger eps_prv and delta, and what is not with smaller ones; what is not at every one, at each.
     """
     match claim, found:
         case Budgets(budget=None, below=claimed, eps=eps), Budgets(budget=None, below=fails):
@@ -141,7 +143,7 @@ def follows(claim: Claim, found: Judgement) -> bool:
         case (Private() as more, Private() as less) | (Violated() as less, Violated() as more):
             for one, other in (more.eps_prv, less.eps_prv), (more.delta, less.delta):
                 numbers = isinstance(one, Fraction) and isinstance(other, Fraction)
-                if not (one >= other if numbers else one == other):
+                if one is not None and not (one >= other if numbers else one == other):
                     return False
             return replace(less, eps_prv=more.eps_prv, delta=more.delta) == more
     return False

@@ -83,9 +83,12 @@ class _Prover(Attempts):
             below, infinite = replace(at, kept=False, pure=False), lower is None
             if lower is None or (upper is None and lower > _MUCH):
                 lower, below = _MUCH, replace(below, step=None)
-            lower = self._end(below, False, lower, width) or nothing
+            if infinite and self._confirmed(replace(below, eps_prv=_MUCH, at_every=True), False):
+                lower = None
+            else:
+                lower = self._end(below, False, lower, width) or nothing
             if infinite and lower:
-                self._missing.append(f"∞ has no rule; about {_MUCH} stands for it")
+                self._missing.append(f"∞ has no proof; about {_MUCH} stands for it")
             if upper is not None:
                 exact = not found.delta and ends.width == 0
                 upper = self._end(at, False, upper, width, exact)

@@ -8,7 +8,7 @@ from time import perf_counter
 
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import NoCertificate
-from dipapprox.kernel.compositions import read_composed
+from dipapprox.kernel.compositions import has_no_end, read_composed
 from dipapprox.kernel.judgements import Judgement, LossesOf
 from dipapprox.kernel.losses import Losses
 from dipapprox.kernel.replay import apply
@@ -26,6 +26,7 @@ class ComposedGoal(Record):
     gap: Fraction  # how far the claimed δ is from the least one, about; 0 if nobody knows
     step: float | None  # of a grid on which that was found, about; None if none was used
     pure: bool = False  # whether greatest losses, added, are enough
+    at_every: bool = False  # whether the claim is broken at every ε_prv
 
     @property
     def claim(self) -> dict[str, Json]:
@@ -35,7 +36,7 @@ class ComposedGoal(Record):
     @property
     def stated(self) -> dict[str, Json]:
         """The numbers."""
-        return numbers_json(eps_prv=self.eps_prv, delta=self.delta)
+        return numbers_json(eps_prv=None if self.at_every else self.eps_prv, delta=self.delta)
 
     def moved(self, place: Fraction, is_delta: bool) -> ComposedGoal:
         """Return the same with another delta, or eps_prv."""
@@ -162,8 +163,8 @@ class ReplayedSteps:
             found.append({**steps[number], "from": premises[::-1]})
         return tuple(reversed(found))
 
-    def delta(self, number: int, eps_prv: Fraction) -> Fraction:
-        """The delta that losses come to."""
+    def delta(self, number: int, eps_prv: Fraction | None) -> Fraction:
+        """The delta that losses come to; of None at every ε_prv."""
         return self._losses(number).losses.delta(eps_prv)
 
     def places(self, number: int) -> list[int]:
@@ -200,14 +201,16 @@ class ComposedSteps(ReplayedSteps):
 
     def concluded(self, goal: ComposedGoal, ends: Sequence[int]) -> tuple[Json, ...] | None:
         """Return the whole proof, if it holds; all of its steps were replayed."""
-        values = [(self.delta(end, goal.eps_prv), end) for end in ends]
+        at = None if goal.at_every else goal.eps_prv
+        values = [(self.delta(end, at), end) for end in ends]
         if not values:
             return None
         if goal.kept:
             holds, used = max(values)[0] <= goal.delta, sorted(set(ends))
             rule, more = "private composition", dict[str, Json]()
         else:
-            holds, used = max(values)[0] > goal.delta, [max(values)[1]]
+            always = at is None and not goal.delta and has_no_end(self._losses(max(values)[1]))
+            holds, used = always or max(values)[0] > goal.delta, [max(values)[1]]
             rule, more = "violated composition", {"input": None, "adjacent": None}
         if not holds:
             return None

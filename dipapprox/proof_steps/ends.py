@@ -83,7 +83,8 @@ def proved_eps_prv(setting: Setting, question: AtDelta, answer: LeastEpsPrv) -> 
     end = _MOST if found.lower is None else min(found.lower - hair, _MOST)
     if witness is not None and end > 0:
         goal = prover.goal(answer.eps, delta, end, None if end == _MOST else gap, witness)
-        broken = prover.confirmed("lower", [goal])
+        every = [replace(goal, at_every=True)] * (found.lower is None)
+        broken = prover.confirmed("lower", [*every, goal])
     elif end > 0:
         prover.note("lower", "there is no witness")
     upper = found.upper
@@ -94,9 +95,9 @@ def proved_eps_prv(setting: Setting, question: AtDelta, answer: LeastEpsPrv) -> 
         goals.append(prover.goal(answer.eps, delta, upper + hair, gap))
         kept = prover.confirmed("upper", goals)
         upper = None if kept is None else kept.claim.eps_prv
-    if broken is not None and found.lower is None:
-        prover.note("lower", f"it confirms that {_MOST} is not enough; ∞ it has no rule for")
-    lower = Fraction(0) if broken is None else broken.claim.eps_prv
+    lower = Fraction(0) if broken is None else None if broken.at_every else broken.claim.eps_prv
+    if lower and found.lower is None:
+        prover.note("lower", f"it confirms that {_MOST} is not enough, for ∞ it has no proof")
     shown = None if broken is None else witness
     proved = Extended(lower, upper)
     return replace(answer, **prover.told(), eps_prv_enclosure=proved, witness=shown)

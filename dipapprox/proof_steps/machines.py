@@ -96,9 +96,9 @@ def number_json(value: Fraction | int) -> Json:
     return value.numerator if value.denominator == 1 else f"{value.numerator}/{value.denominator}"
 
 
-def numbers_json(**numbers: Fraction | int) -> dict[str, Json]:
-    """Return numbers by name."""
-    return {name: number_json(value) for name, value in numbers.items()}
+def numbers_json(**numbers: Fraction | int | None) -> dict[str, Json]:
+    """Return numbers by name; None is none."""
+    return {n: None if value is None else number_json(value) for n, value in numbers.items()}
 
 
 def form_json(form: Form) -> Json:

@@ -67,6 +67,7 @@ class Goal(Record):
     outputs: int  # how many the program has
     exactly: bool = False  # whether closed forms decided some pair
     is_pure: bool = False  # whether numbers that are published keep the claim with δ = 0
+    at_every: bool = False  # whether the claim is broken at every ε_prv
 
 
 def goal_of(verdict: Verdict) -> Goal:
@@ -135,7 +136,8 @@ def written(setting: Setting, goal: Goal, bits: int) -> WrittenProof:
     if claim.growth.multiple != 1:
         raise NoCertificate("the claimed eps_prv is no rational number")
     machine = machine_json(program)
-    stated = numbers_json(eps=claim.eps, eps_prv=claim.eps_prv, delta=claim.delta)
+    eps_prv = None if goal.at_every else claim.eps_prv
+    stated = numbers_json(eps=claim.eps, eps_prv=eps_prv, delta=claim.delta)
     pairs, inputs = listed(setting.selection)
     verdict = Answer.DP if witness is None else Answer.NOT_DP
     said: dict[str, Json] = {"verdict": verdict.value, **stated, "pairs": pairs}

@@ -50,6 +50,8 @@ def words_of(said: Judgement) -> str:
             some = ", ".join(map(_values, outputs or ()))
             which = "some set S" if outputs is None else f"S = {{{some}}}"
             named = f"for u = {_values(pair[0])}, u' = {_values(pair[1])} and {which}"
+            if said.eps_prv is None:
+                named = f"at every eps_prv, {named}"
             return f"{named}, {_compared(said, '-', '>')}{_at(eps, 'one of ')}"
         case Budgets():
             return "; and ".join(_budgets(said))
@@ -109,11 +111,14 @@ def _name(what: Machine | mechanisms.Mechanism) -> str:
 
 
 def _compared(said: Private | Violated, first: str, then: str) -> str:
-    growth, delta = map(tree_text, (said.eps_prv, said.delta))
+    growth = "eps_prv" if said.eps_prv is None else tree_text(said.eps_prv)
+    delta = tree_text(said.delta)
     return f"Pr[S | u] {first} e^({growth}) Pr[S | u'] {then} {delta}"
 
 
 def _privacy(said: Private | Violated) -> str:
+    if said.eps_prv is None:
+        return f"(eps_prv, {said.delta})-differentially private for any eps_prv"
     return f"({said.eps_prv}, {said.delta})-differentially private"
 
 

@@ -137,6 +137,9 @@ class Profiler:
             shown = (self._witness(found.pair, each, found.outputs) for each in factors)
             witness = next(filter(None, shown), None)
         lower, claimed = found.told.lower, question.claimed
+        if found.pair is not None and witness is None and lower is None:
+            # At every eps_prv it is another set, perhaps.
+            witness = Witness(*found.pair, (), UNIT, at_least=1)
         if witness is not None and claimed is not None and (lower is None or lower > claimed):
             factor = eps_prv_factor(claimed, _WITNESS_BITS)
             # Where the factor has no upper end the set stays shown for what it demands.
