@@ -67,7 +67,14 @@ def _replayed(answer: BudgetAnswer) -> Replayed:
     bounds = budgets.BudgetBounds(
         answer.upper if private else None, fails, _between(answer), _known_runs(answer)
     )
-    return budgets.replayed(*proved_subject(answer), bounds)
+    subject = proved_subject(answer)
+    try:
+        return budgets.replayed(*subject, bounds)
+    except (NoCertificate, NotProved):
+        if not private or answer.budget in (None, answer.upper):
+            raise
+    # There may be shifts for as much as is claimed.
+    return budgets.replayed(*subject, budgets.BudgetBounds(answer.budget))
 
 
 def proved_subject(answer: BudgetAnswer) -> tuple[Program | Automaton, bool]:
