@@ -44,7 +44,6 @@ from dipapprox.kernel.parts import Parts, Way, parts_of
 from dipapprox.kernel.proofs import (
     Proof,
     Step,
-    broken,
     claimed,
     largest_of,
     named,
@@ -313,7 +312,7 @@ def violated(about: Proof | Pipeline, step: Step, *premises: LossesOf | Of) -> V
 
     Premises: losses below changes of some way; for every part what it does for all its inputs.
     """
-    eps_prv, delta = broken(step)
+    eps_prv, delta = claimed(step, broken=True)
     whole, pair, own = _below(about, step, premises)
     always = eps_prv is None and not delta and has_no_end(own)
     if not always and own.losses.delta(eps_prv) <= delta:
@@ -430,4 +429,5 @@ def read_composed(json: object) -> Private | Violated:
     """Read a claim about a pipeline."""
     record = as_record(json, "the claim", ("verdict", "eps_prv", "delta"))
     kept = as_word(record["verdict"], "the verdict", ("DP", "Not_DP")) == "DP"
-    return Private(None, *claimed(record), None) if kept else Violated(None, *broken(record))
+    numbers = claimed(record, not kept)
+    return Private(None, *numbers, None) if kept else Violated(None, *numbers)

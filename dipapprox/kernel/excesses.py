@@ -46,7 +46,6 @@ from dipapprox.kernel.panels import PLACES, Factor, whole
 from dipapprox.kernel.proofs import (
     Proof,
     Step,
-    broken,
     claimed,
     growth_bound,
     named,
@@ -230,9 +229,8 @@ def _shifts(
 def _has_no_end(graph: Graph, eps: Fraction, part: Node, pure: bool) -> bool:
     """Whether the integral of a part is what it is at any eps_prv, or, if `pure`, above 0 there."""
     *functions, _, q = graph.nodes[part].parts
-    pairs = zip(functions[::2], functions[1::2], strict=True)
-    gaps = [(family, far) for family, far, _ in _shifts(graph, eps, pairs)]
-    return q == graph.zero or (pure and any(name == "Gauss" and far for name, far in gaps))
+    shifts = _shifts(graph, eps, zip(functions[::2], functions[1::2], strict=True))
+    return q == graph.zero or (pure and any(name == "Gauss" and far for name, far, _ in shifts))
 
 
 def noise(machine: Machine, eps: Fraction) -> tuple[str, Fraction] | None:
@@ -333,7 +331,7 @@ def published_violation(proof: Proof, step: Step) -> Violated:
     """
     eps, bits = positive(step["eps"], "eps"), as_integer(step["bits"], "bits")
     accuracy(bits)  # refuses what is out of range
-    (eps_prv, delta), pair, graph = broken(step), pair_of(proof, step), Graph()
+    (eps_prv, delta), pair, graph = claimed(step, True), pair_of(proof, step), Graph()
     run = Run(proof.machine, Signs.at(eps), graph)
     excesses = Excesses(graph, eps, eps_prv or Fraction(0), bits + 16, above=False)
     first, second = (published(run, input) for input in pair)

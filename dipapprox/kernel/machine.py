@@ -43,7 +43,6 @@ from dipapprox.kernel.reading import (
     as_number,
     as_record,
     as_word,
-    word_of,
 )
 
 Number = int | Fraction
@@ -377,7 +376,7 @@ def _tree(json: object, kind: str, depth: int) -> Tree:
     if fields == ("conditions",):
         parts = [parts]
     if fields is None or len(parts) != len(fields) or (word == "repeat" and depth > 1):
-        raise BadProof(f"not a {kind}: {word_of(json)}")
+        raise BadProof(f"not a {kind}: {word[:80] if isinstance(word, str) else 'no word'}")
     read = zip(parts, fields, strict=True)
     return (
         word,
@@ -418,4 +417,4 @@ def _part(json: object, field: str, depth: int) -> Any:
         case "turns" if as_integer(json, "turns") >= 0:
             return json
         case _:
-            raise BadProof(f"{word_of(json)} is no {field} here")
+            raise BadProof(f"no {field} is there")

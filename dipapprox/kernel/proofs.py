@@ -79,26 +79,21 @@ def pair_of(proof: Proof, step: Step) -> Inputs:
     return first, second
 
 
-def claimed(step: Step) -> tuple[Fraction, Fraction]:
-    """Read the numbers of a claim."""
-    eps_prv, delta = as_number(step["eps_prv"], "eps_prv"), as_number(step["delta"], "delta")
+def claimed(step: Step, broken: bool = False) -> tuple[Any, Fraction]:
+    """Read the numbers of a claim; if it is broken, eps_prv may be null, for every one."""
+    every = broken and step["eps_prv"] is None
+    eps_prv = as_number(0 if every else step["eps_prv"], "eps_prv")
+    delta = as_number(step["delta"], "delta")
     if eps_prv < 0 or not 0 <= delta <= 1:
         raise BadProof("eps_prv is below 0, or delta not in [0, 1]")
-    return eps_prv, delta
+    return None if every else eps_prv, delta
 
 
-def broken(step: Step, read: Callable[[Step], tuple[Any, Any]] = claimed) -> tuple[Any, Any]:
-    """Read those of a claim that is broken; without eps_prv, it is at every one."""
-    if step["eps_prv"] is None:
-        return None, claimed({**step, "eps_prv": 0})[1]
-    return read(step)
-
-
-def stated(step: Step) -> tuple[Tree, Tree]:
+def stated(step: Step, broken: bool = False) -> tuple[Tree, Tree]:
     """Read the same, or formulas in eps."""
     if isinstance(step["eps_prv"], list) or isinstance(step["delta"], list):
         return read_weight(step["eps_prv"]), read_weight(step["delta"])
-    return claimed(step)
+    return claimed(step, broken)
 
 
 def positive(json: object, what: str) -> Fraction:
@@ -199,7 +194,7 @@ def violation(proof: Proof, step: Step, found: Distributions | ExactDistribution
 
     One premise: distributions for both inputs.
     """
-    (eps_prv, delta), machine, pair = broken(step), proof.machine, pair_of(proof, step)
+    (eps_prv, delta), machine, pair = claimed(step, True), proof.machine, pair_of(proof, step)
     known = found.bounds if isinstance(found, Distributions) else found.values
     if not all(input in known for input in pair):
         raise Refuted("an input of the pair has no distribution")

@@ -80,9 +80,3 @@ def as_word(json: object, what: str, words: Sequence[str]) -> str:
     if not isinstance(json, str) or json not in words:
         raise BadProof(f"{what} is none of {', '.join(words)}")
     return json
-
-
-def word_of(json: object) -> str:
-    """Return what stands at the beginning, for messages."""
-    first = json[0] if isinstance(json, list) and json else json
-    return first[:80] if isinstance(first, str) else type(first).__name__

@@ -34,7 +34,7 @@ from typing import Any, get_type_hints
 from dipapprox.kernel.errors import BadProof, Refused, Refuted, budget
 from dipapprox.kernel.judgements import Budgets, Judgement, LossesOf, Of, Private, Violated
 from dipapprox.kernel.machine import Machine, Range, compares, read_machine, read_pairs
-from dipapprox.kernel.proofs import Proof, Step, broken, named, positive, stated
+from dipapprox.kernel.proofs import Proof, Step, named, positive, stated
 from dipapprox.kernel.reading import as_integer, as_list, as_number, as_record, as_word
 from dipapprox.kernel.signs import read_epsilons
 
@@ -104,8 +104,7 @@ def read_claim(json: object, machine: Machine) -> tuple[Private | Violated, Proo
         pairs = read_pairs(record["pairs"], machine.domains)
         if not pairs or len(set(pairs)) < len(pairs):
             raise BadProof("no pair is listed, or one twice")
-    eps_prv, delta = stated(record) if verdict == "DP" else broken(record, stated)
-    eps = read_epsilons(record["eps"]).value
+    eps, (eps_prv, delta) = read_epsilons(record["eps"]).value, stated(record, verdict != "DP")
     about = Proof(machine, pairs)
     if verdict == "DP":
         return Private(eps, eps_prv, delta, about.pairs), about

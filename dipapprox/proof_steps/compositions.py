@@ -321,16 +321,14 @@ class PipelineProofs:
     # --- δ = 0 -----------------------------------------------------------------------------------
 
     def _pure(self, goal: ComposedGoal) -> _Attempt:
-        """The greatest losses add up: only the greatest one of each run is kept."""
+        """The greatest losses add up: those alone are kept, and masses at ∞, which may do alone."""
         for run in self._runs if goal.delta else ():
             if has_many_outputs(run.what) and self._parts(run.number) is None:
                 raise NoCertificate("the greatest loss of a program of many outputs takes long")
-        # Where masses at infinity count, others stand anywhere.
-        far = 2 * goal.eps_prv if goal.at_every else None
-        tops = [far or self._top(number) for number in range(len(self._runs))]
-        known = [top for top in tops if top is not None]
-        if len(known) < len(tops):
+        tops = [2 * goal.eps_prv if goal.at_every else self._top(r.number) for r in self._runs]
+        if None in tops:
             raise NoCertificate("for δ = 0, a run has no greatest loss")
+        known = [top for top in tops if top is not None]
         total = sum(top * run.times for top, run in zip(known, self._runs, strict=True))
         # Losses are raised to what the claim leaves room for; or lowered by half of it.
         slack = (goal.eps_prv - total) / self._total / (1 if goal.kept else 2)

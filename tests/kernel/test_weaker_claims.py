@@ -29,7 +29,7 @@ from dipapprox.proof_steps.ends import proved_calibration, proved_delta, proved_
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import number_json
 from dipapprox.proof_steps.serving import served_step
-from dipapprox.proof_steps.verdicts import Goal, replayed
+from dipapprox.proof_steps.verdicts import IN_CLOSED_FORM, Goal, replayed
 from dipapprox.replays.words import words_of
 from tests.cases import cases, check_answers, part, refuses, text_of
 from tests.cli.running import run, run_json
@@ -396,12 +396,14 @@ def test_an_irrational_eps_prv_is_between_rational_ones() -> None:
     assert attained.lower == 0 < attained.upper < Fraction(1, 10**30)
 
 
-def test_no_eps_prv_that_is_infinite_is_proved() -> None:
+def test_no_eps_prv_is_enough_by_closed_forms_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert least_eps_prv(program_of(LEAKY), PROVED, "1/2").eps_prv_enclosure.infinite
+    monkeypatch.setattr("dipapprox.proof_steps.verdicts.LEAST_BITS", IN_CLOSED_FORM)
     found = least_eps_prv(program_of(LEAKY), PROVED, "1/2")
     assert found.eps_prv_enclosure == Extended(Fraction(1000), None)
     assert found.reason == (
         "the kernel has no proof of the lower end: "
-        "it confirms that 1000 is not enough; ∞ it has no rule for"
+        "it confirms that 1000 is not enough, for ∞ it has no proof"
     )
 
 
