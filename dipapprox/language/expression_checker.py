@@ -125,7 +125,7 @@ def _name(scope: Scope, node: ast.Name | ast.Index, name: str) -> Kind:
         check_shape(scope, node, symbol)
         return symbol.kind
     if name == symbols.EPSILON:
-        hint = "e.g. 'Gauss(q, 2/eps)'; use a parameter for other constants"
+        hint = "e.g. 'Gauss(q, 2/eps)'; a threshold is a parameter, 'param T = 4.605', and '-p T=…'"
         scope.report("'eps' can only be used in the scale of a distribution", node.span, hint)
     elif scope.diagnosis is not None:
         known = [*scope.symbols, symbols.EPSILON]
@@ -334,7 +334,7 @@ _CHECKS: dict[str, Callable[[Scope, ast.Call], Kind]] = {
 }
 _IN_SCALES_ONLY = (
     "can only be used in the scale of a distribution",
-    "numbers elsewhere are rational: e.g. 'Gauss(q, sqrt(2) / eps)'",
+    "elsewhere numbers are rational: 'param T = 4.605' is about log(100), '-p T=…' another",
 )
 _MISPLACED = {
     symbols.EXPONENTIAL: (

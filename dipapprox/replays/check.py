@@ -270,7 +270,7 @@ def read_json(text: str) -> object:
     except json.JSONDecodeError as error:
         raise UserError(
             f"the certificate is not JSON: {error.lineno}:{error.colno}: {error.msg.lower()}",
-            "is the file complete?",
+            "is the file complete, and one that --certificate wrote?",
         ) from None
     except (RecursionError, ValueError):
         raise UserError("the certificate is not JSON that can be read") from None

@@ -150,10 +150,11 @@ class Weight(Symbolic["Weight"]):
 
     def unknown(self) -> SourceError:
         """Return the error for a question about its size, which is not known here."""
-        what, hint = "eps", "it stands in scales and probabilities: gauss(q, 2 / eps)"
+        what, places = "eps", "it stands in scales and probabilities"
+        hint = f"{places}: gauss(q, 2 / eps); a threshold is a parameter, T: int = 5 and -p T=4.6"
         if not any(isinstance(each, ast.Name) for each in nodes_in(self.node)):
             what = "a root, a logarithm or a power of e"
-            hint = "it stands in scales and probabilities; ceil(log2(n)) is (n - 1).bit_length()"
+            hint = f"{places}; ceil(log2(n)) is (n - 1).bit_length()"
         message = "is not known while the function runs, so nothing can depend on its size"
         return running().refusal(f"{what} {message}", hint)  # type: ignore[no-any-return]  # an error
 
