@@ -50,13 +50,14 @@ from dipapprox.pairs.selections import AllPairs, is_symmetric
 from dipapprox.privacy.decisions.decision import Decision, closed_interval
 from dipapprox.privacy.decisions.delta import as_ratio
 from dipapprox.privacy.intervals.verdict import BITS, FormulaClaim, IntervalVerdict
-from dipapprox.privacy.profiles.curve import BUDGET, LEAST
+from dipapprox.privacy.profiles.curve import BUDGET, LEAST, Envelope, monotone
 from dipapprox.privacy.profiles.profile_result import (
     REAL_WIDTH,
     AtDelta,
     AtEpsPrv,
     LeastDelta,
     LeastEpsPrv,
+    PrivacyCurve,
     ProfileAnswer,
     Question,
 )
@@ -196,10 +197,25 @@ def _word(by: str) -> str:
     return BY_BUDGET if by == BUDGET else by
 
 
+def _joined(engine: str, by: str) -> str:
+    return " + ".join(dict.fromkeys((*engine.split(" + "), _word(by))))
+
+
 def within_budget(
     found: ProfileAnswer, question: Question, budget: Fraction, program: Program, by: str = BUDGET
 ) -> ProfileAnswer:
-    """Return a least ε_prv, or a least δ, with what a budget proves, if that is less."""
+    """Return a least ε_prv, least δ, or a curve, with what a budget proves, if that is less."""
+    if isinstance(found, PrivacyCurve):
+        points = []
+        for each in found.envelope.points:
+            most = most_of(budget * found.eps, each.eps_prv, program)
+            told = Extended(each.delta.lower, each.delta.upper, *each.by)
+            told = told.meet(Extended.at_most(most, by), LARGEST)
+            points.append(replace(each, delta=told.enclosure(), by=told.by))
+        if not any(each.by[1] == by for each in points):
+            return found
+        run = replace(found.run, engine=_joined(found.engine, by))
+        return replace(found, run=run, envelope=Envelope(monotone(points)))
     if isinstance(found, LeastDelta) and isinstance(found.eps_prv, Fraction):
         most = most_of(budget * found.eps, found.eps_prv, program)
         return at_most(found, question, most, by)
@@ -224,14 +240,13 @@ def at_most(found: ProfileAnswer, question: Question, most: Fraction, by: str) -
     least = told.meet(Extended.at_most(most, by), of)
     if least == told:
         return found
-    engine = " + ".join(dict.fromkeys((*found.engine.split(" + "), _word(by))))
     wanted = Fraction(0)
     if isinstance(question, AtDelta):
         wanted = question.tolerance
     elif isinstance(question, AtEpsPrv):
         wanted = question.width or (least.upper or wanted) * REAL_WIDTH
     reason = None if least.is_within(wanted) else found.reason
-    run = replace(found.run, engine=engine, by=least.by, reason=reason)
+    run = replace(found.run, engine=_joined(found.engine, by), by=least.by, reason=reason)
     if isinstance(found, LeastEpsPrv):
         return replace(found, eps_prv_enclosure=least, run=run)
     witness = found.witness if least.width else None

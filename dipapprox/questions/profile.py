@@ -36,6 +36,7 @@ from dipapprox.privacy.profiles.profile_result import (
     RenyiProfile,
     in_parts,
     is_pure,
+    leaves_zero_open,
 )
 from dipapprox.privacy.profiles.profile_result import Question as ProfileQuestion
 from dipapprox.privacy.run import Options, Setting
@@ -287,10 +288,11 @@ class _Profiling:
                     found = bounds.from_below(eps, question, reached.reason)
         if found is None:
             found = nothing_known(setting, eps, question, obstacle)
-        if found.reason is None:
+        zero = not proves and leaves_zero_open(found)
+        if found.reason is None and not zero:
             return found
         with suppress(LimitReached):
-            if pure or obstacle is not None or (not proves and real_bounds.is_wide(found)):
+            if pure or zero or obstacle is not None or (not proves and real_bounds.is_wide(found)):
                 budget = self.budget(eps)
                 if budget is not None:
                     found = budget_verdict.within_budget(found, question, budget, program)

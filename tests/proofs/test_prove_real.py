@@ -4,6 +4,7 @@ import json
 from fractions import Fraction
 from itertools import pairwise, product
 from math import exp
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -317,6 +318,16 @@ def test_a_budget_is_the_upper_end_of_profiles_and_calibrations() -> None:
     calibrated = dipapprox.calibrate(program, eps_prv=1, delta=0)
     assert calibrated.reason is None
     assert 1 - Fraction(1, 10**5) <= calibrated.certified.eps <= 1 < calibrated.refuted.eps
+
+
+def test_a_budget_is_the_upper_end_of_curves_from_where_it_is_enough() -> None:
+    program = dipapprox.parse(Path("programs/numbers/clamped_laplace.dpg").read_text())
+    found = dipapprox.profile(program, eps=1, curve=("999/1000", "1001/1000", 3))
+    below, at, above = found.envelope.points
+    assert Fraction(1, 2001) < below.delta.lower
+    assert at.delta == above.delta == Enclosure.exact(0)
+    assert at.by[1] == "least budget" and "budget" in found.engine.split(" + ")
+    assert found.envelope.at("9999/10000").lower > 0
 
 
 def test_a_budget_that_a_pair_contradicts_stops_the_run(monkeypatch) -> None:
