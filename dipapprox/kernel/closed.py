@@ -24,7 +24,7 @@ MOST_FREE = 5
 """Outputs of one pair whose excesses have no known sign on an interval that is not halved."""
 
 MOST_PARTS = 400  # of an interval
-CHANCES = "choose", "while"  # statements that mean nothing at some eps, perhaps
+CHANCES = "eps", "while"  # where chances depend on eps, and mean nothing at some, perhaps
 _PLACES = 64  # of what formulas are at least
 PLACES = 256  # of the lower bound of e ** eps_prv where that is no function of the kind
 
@@ -173,7 +173,8 @@ def violated_somewhere(
     """A claim about an interval of eps is violated if it is at one eps of them.
 
     At that eps the violated numbers are at least eps_prv and delta. On the whole interval these are
-    >= 0, and runs have probabilities: there are no choices and loops, or there are closed forms.
+    >= 0, and runs have probabilities: weights read no eps, and are what they are at that one, and
+    there are no loops; or there are closed forms.
 
     Step: "eps", "eps_prv", "delta"; premises: the violation; closed forms for all inputs that are
     meant, if they are needed.

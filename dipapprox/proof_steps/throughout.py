@@ -14,6 +14,7 @@ from contextlib import suppress
 from fractions import Fraction
 from functools import cache, partial, reduce
 from itertools import chain
+from math import prod
 from typing import TypeVar
 
 from dipapprox.data_classes import Record, replace
@@ -45,6 +46,7 @@ from dipapprox.privacy.run import Options, Replayed, Setting, Witness
 from dipapprox.privacy.verdict import Answer, Claim
 from dipapprox.proof_steps import verdicts
 from dipapprox.proof_steps.composed_steps import premises_of
+from dipapprox.proof_steps.independent_parts import parts_proof
 from dipapprox.proof_steps.liveness import machine_json
 from dipapprox.proof_steps.machines import Json, input_json, number_json, numbers_json
 from dipapprox.proof_steps.serving import served_step
@@ -225,7 +227,7 @@ def ways_throughout(setting: Setting, goal: GoalThroughout) -> Iterator[Callable
     before: list[Json] = []
     if mentions(read_machine(machine).body, *CHANCES):
         before = [verdicts.run_step(claim, inputs, verdicts.IN_CLOSED_FORM)]
-    for steps in _violations(program, goal.broken, stated):
+    for steps in _violations(program, machine, goal.broken, claim):
         premises: list[Json] = [-len(steps) - k for k in range(1 + len(before))]
         last: Json = {"rule": "violated somewhere", "from": premises, "eps": claim["eps"], **stated}
         yield partial(WrittenProof, machine, claim, (*steps, *before, last))
@@ -254,16 +256,19 @@ def _epsilons_json(on: Epsilons) -> Json:
 
 
 def _violations(
-    program: Program, broken: Broken, stated: dict[str, Json]
+    program: Program, machine: Json, broken: Broken, claim: dict[str, Json]
 ) -> Iterator[Sequence[Json]]:
     eps, found = broken
-    if not (program.real_outputs or found.rows):
-        raise NoCertificate("no outputs of the violation are named")
     pair = found.input, found.adjacent
     rows = [] if program.real_outputs else [input_json(finite(row.output)) for row in found.rows]
-    (eps_prv, *_), deltas = (_bounds(read_weight(each), eps) for each in stated.values())
+    (eps_prv, *_), deltas = (_bounds(read_weight(claim[n]), eps) for n in ("eps_prv", "delta"))
     for delta in deltas:
         said = numbers_json(eps=eps, eps_prv=eps_prv, delta=delta)
+        if prod([len(cell.domain) for cell in program.outputs]) > verdicts.MANY_OUTPUTS:
+            with suppress(NoCertificate, NotProved):
+                yield parts_proof(machine, {**claim, **said}, pair)
+        if not (program.real_outputs or found.rows):
+            raise NoCertificate("no outputs of the violation are named")
         for bits in (verdicts.IN_CLOSED_FORM, *_BITS):
             if not program.real_outputs:
                 yield verdicts.violation(said, pair, rows, bits)

@@ -404,6 +404,7 @@ RESPONSE = [[TRUE, FALSE, NEVER], [FALSE, TRUE, NEVER]]
 """Randomised response with odds e^eps."""
 HERE, EVERYWHERE = table(RESPONSE), table(RESPONSE, ALL)
 CHOICE: Json = ["choose", ["cell", "o"], [[0, ["eps"]], [1, ["+", 1, ["*", -1, ["eps"]]]]], False]
+FIXED: Json = ["choose", ["cell", "o"], [[0, "1/3"], [1, "2/3"]], False]  # at any eps the same
 SET: Json = ["set", ["cell", "o"], 0]
 EMPTY: Json = ["=", ["cell", "q"], 1]
 ZERO = {"eps_prv": 0, "delta": 0}

@@ -43,6 +43,14 @@ def test_what_is_decided_is_replayed(name) -> None:
     assert isinstance(found, kind)
 
 
+@pytest.mark.parametrize("name", ["laplace_parallel", "rappor_one_time"])
+def test_violations_of_many_independent_parts_are_replayed(name) -> None:
+    """Of a million outputs, nobody goes through all."""
+    program = load(Path(f"programs/literature/{name}.dpg"), {})
+    found = dipapprox.decide(program, options=Options(proved=True))
+    assert found.answer is Answer.NOT_DP and found.run.reason is None
+
+
 def test_changes_are_noticed_or_make_no_difference() -> None:
     honest = proofs().items()
     short = ((name, proof) for name, proof in honest if len(json.dumps(proof)) <= LONGEST)
