@@ -106,7 +106,8 @@ def read_claims(text: str, name: str, *, docstring: bool = False) -> tuple[State
         try:
             found.append(_read(word, span.text, span))
         except UserError as error:
-            diagnosis.report("claim error", error.message, span, error.hint)
+            said = error.diagnostics[0] if isinstance(error, SourceError) else error
+            diagnosis.report("claim error", said.message, span, said.hint)
     diagnosis.finish()
     return tuple(found)
 
