@@ -170,7 +170,8 @@ def wider_domains(widening: Widening, declared: Mapping[str, Domain]) -> dict[st
             hint = "only numbers can be widened"
             raise UserError(f"cannot widen '{name}': its values are names", hint)
         if isinstance(declared[name], AllReals):
-            raise UserError(f"cannot widen '{name}': it may be any real number already")
+            hint = "fewer numbers are a declaration: 'input q in real 0..1'"
+            raise UserError(f"cannot widen '{name}': it may be any real number already", hint)
         kept = set(domain)
         lost = [value for value in declared[name] if value not in kept]
         if lost:
@@ -309,7 +310,7 @@ def _check_length(program: Program, given: int, prefix: str, text: str = "") -> 
 # --- wider domains, as they are written -----------------------------------------------------------
 
 Wider = str | Iterable[int | Fraction]  # a domain: "-5..5", "{0, 1/2, 1}", or its numbers
-_HINT = 'write --widen -5..5, or --widen "q={0, 1/2, 1}" for one input'
+_HINT = 'a range is -5..5, a set "{0, 1/2, 1}"'
 
 
 def read_widening(texts: Iterable[str]) -> Widening:
