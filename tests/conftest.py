@@ -66,10 +66,10 @@ def eager() -> Iterator[None]:
 
 
 LONG = """
-    known documents answers compositions like_python sweep published kills habits tables programs
-    real_inputs composed_numbers accountant noise losses execution dearest certificates potentials
-    review analysis rounds start starting throughout methods decisions corners bare_systems
-    algebra forgeries bounds parts renyi limits
+    known documents published answers compositions real_inputs like_python sweep losses kills
+    execution composed_numbers tables noise accountant habits programs dearest potentials
+    certificates analysis review rounds start starting throughout methods decisions corners
+    bare_systems algebra forgeries bounds parts renyi limits
 """
 """Files of tests that take longest, the longest first: the processors end together."""
 

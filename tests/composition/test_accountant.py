@@ -254,7 +254,7 @@ def most_chosen(pairs: Sequence[Sequence[tuple[float, float]]], times: int, x: A
 def test_noise_that_keeps_a_statement_costs_no_more_with_pairs_that_are_chosen(way) -> None:
     """Noise comes first; then two runs, each of the pair that is worst by what came."""
     random, nodes = Random(way.value), np.linspace(-9, 9, 2001)
-    for _ in range(4 if THOROUGH else 2):
+    for _ in range(4 if THOROUGH else 1):
         rho, times, far = F(random.randint(1, 9), 100), random.randint(1, 9), random.uniform(0.1, 2)
         if way is PairWay.RANGES:
             tops = [exp(k * far / 4) for k in range(1, 4)]

@@ -31,7 +31,7 @@ from dipapprox.privacy.compositions.real_programs import Known, RefinedPairs, in
 from dipapprox.privacy.run import Setting
 from dipapprox.questions.pipelines import CATALOGUE
 from dipapprox.replays.result import digest
-from tests.cases import cases, refuses, text_of
+from tests.cases import THOROUGH, cases, refuses, text_of
 from tests.cli.conftest import COIN, SVT
 from tests.moved_noise import gaussian, laplace
 
@@ -100,7 +100,7 @@ def test_every_entry_of_the_catalogue_is_composed(name) -> None:
     }  # fmt: skip
     table = {key: values[key] for key in CATALOGUE[name].parameters if key in values}
     for sample in ({}, {"subsample": "1/10"}):
-        run = {"mechanism": name, **table, **sample, "times": 5}
+        run = {"mechanism": name, **table, **sample, "times": 5 if THOROUGH else 2}
         answer = dipapprox.compose([run], adjacency="add/remove").epsilon("1e-4", "0.05")
         found = answer.eps_prv_enclosure
         assert 0 <= found.lower <= found.upper < 5
