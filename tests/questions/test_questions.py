@@ -273,6 +273,16 @@ def test_what_becomes_of_claims(tmp_path) -> None:
     check_answers("claims_tried", told)
 
 
+def test_a_witness_with_less_than_the_delta_of_its_pair_says_so() -> None:
+    """Of several numbers it is one box, and the set that has the δ is none."""
+    cells = "input q[2] in 0..1\noutput y[2] in real\nadjacent linf 1\n"
+    draws = "y[1] <- Lap(q[1], 1 / eps)\ny[2] <- Lap(q[2], 1 / eps)\n"
+    verdict = dipapprox.verify(dipapprox.parse(cells + draws), eps=1, delta="0.1")
+    assert verdict.delta_enclosure is not None and verdict.witness is not None
+    assert verdict.witness.delta_enclosure.upper < verdict.delta_enclosure.lower
+    assert "the δ of this pair is that of another set" in " ".join(str(verdict).split())
+
+
 def test_what_is_not_decided_does_not_hold() -> None:
     (asked,) = read_claims("claim: least budget 3/4 for real inputs", "count_above")
     tested = try_claim(asked, Path(f"{EXAMPLES}:count_above"), Options())
