@@ -7,6 +7,9 @@ budget B serves that machine, every one of these pairs is (B eps, 0)-private at 
 (eps_prv, delta)-private where B eps <= eps_prv and 0 <= delta.
 That is said of the values that outputs hold, in their domains or not.
 
+Inputs that are read through a clamp or a modulus alone are inputs of smaller ranges (`clamps`): the
+bounds of delta of that machine hold for this one.
+
 At one eps a scale c eps^k is c eps^(k + 1) / eps: a budget of the machine with these serves there.
 """
 
@@ -18,9 +21,9 @@ from dipapprox.kernel.errors import BadProof, Refuted, spend
 from dipapprox.kernel.exponentials import Ratio, Sum
 from dipapprox.kernel.judgements import Private
 from dipapprox.kernel.laws import cost_of
-from dipapprox.kernel.machine import Domain, Machine, Range, Tree
+from dipapprox.kernel.machine import Domain, Machine, Range, Tree, compares
 from dipapprox.kernel.potential import potential
-from dipapprox.kernel.proofs import Proof, Step, stated
+from dipapprox.kernel.proofs import Proof, Step, named, stated
 from dipapprox.kernel.reading import as_flag
 from dipapprox.kernel.rounds import Rounds
 from dipapprox.kernel.signs import Signs, read_epsilons
@@ -56,6 +59,11 @@ def all_numbers(machine: Machine, whole: object, eps: Fraction | None) -> Rounds
     outputs = *(name for name, _ in machine.outputs), *machine.reals
     if machine.adjacency.norm == "pairs":
         raise BadProof("pairs that are listed")
+    numbers = frozenset(inputs)
+    if not integers and numbers.isdisjoint(outputs) and compares(machine.body, numbers):
+        held = machine._replace(inputs=tuple(inputs.items()))
+        machine = named("clamps.without_clamps")(held)
+        inputs = {name: own for name, own in machine.inputs if isinstance(own, Range)}
     seen, body = ((), outputs, ()), machine.body if eps is None else _rescaled(machine.body, eps)
     return Rounds(inputs, integers, machine.adjacency, body, None, *seen, True, None)
 

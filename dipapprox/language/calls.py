@@ -79,8 +79,12 @@ class Calls(Expressions):
         }
         ranges = {name: bounds_of(domain) for name, domain in inputs.items()}
         self._ranges = {name: ends for name, ends in ranges.items() if ends is not None}
-        reals = (cell for cell in declarations.inputs if isinstance(cell.domain, AllReals))
-        self._reals = frozenset() if publishes else frozenset(cell.name for cell in reals)
+        numbers = (
+            cell.name
+            for cell in declarations.inputs
+            if isinstance(cell.domain, AllReals) or cell.variable in self._ranges
+        )
+        self._numbers = frozenset() if publishes else frozenset(numbers)
         self._publishes = publishes
         self.clamps: dict[str, piecewise.Clamp] = {}
         self.sites = 0
@@ -322,8 +326,8 @@ class Calls(Expressions):
         high: Fraction | None,
         span: Span | None,
     ) -> None:
-        """Emit place <- clamp(held, low, high); of a real input, no ends that it never passes."""
-        ends = self._ranges.get(held.name.partition("[")[0]) if held.name in self._reals else None
+        """Emit place <- clamp(held, low, high); of an input, no ends that it never passes."""
+        ends = self._ranges.get(held.name.partition("[")[0]) if held.name in self._numbers else None
         if ends is not None:
             low = None if low is not None and low <= ends[0] else low
             high = None if high is not None and high >= ends[1] else high
@@ -378,7 +382,7 @@ class Calls(Expressions):
         self.emit(piecewise.bisected(place, held, pieces, call.span))
 
     def _held(self, value: core.Expression, stem: str, span: Span | None) -> core.Variable:
-        if isinstance(value, core.Variable) and value.name in self._reals:
+        if isinstance(value, core.Variable) and value.name in self._numbers:
             return value  # its own value stays
         held = self.fresh(stem, span)
         self.store(held, value, None, span)
@@ -400,7 +404,7 @@ class Calls(Expressions):
             case [core.Variable(name) as held, core.Constant(Fraction() as end)] | [
                 core.Constant(Fraction() as end),
                 core.Variable(name) as held,
-            ] if name in self._reals and call.name in ("max", "min"):
+            ] if name in self._numbers and call.name in ("max", "min"):
                 low, high = (end, None) if call.name == "max" else (None, end)
                 self._hold_between(place, held, low, high, call.span)
                 return

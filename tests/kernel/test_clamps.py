@@ -13,6 +13,7 @@ from dipapprox.errors import UserError
 from dipapprox.kernel.clamps import without_clamps
 from dipapprox.kernel.machine import Range, compares, read_machine
 from dipapprox.kernel.rounds import read_rounds
+from dipapprox.kernel.served import all_numbers
 from dipapprox.proof_steps.machines import program_json
 from dipapprox.semantics import clamps
 from kernel.machines import cell, finite
@@ -154,6 +155,16 @@ def test_inputs_that_are_published_are_read() -> None:
         about = {"inputs": inputs, "whole": False, "adjacency": LINF, "body": body}
         machine = read_rounds({**about, "round": None, "published": published})
         assert machine.inputs["u"] == Range(Fraction(-kept), Fraction(kept))
+
+
+def test_finite_numbers_of_a_budget_are_held_but_what_is_seen_and_integers() -> None:
+    held = read_machine(finite([below(0, READ), *TOLD], inputs=[["u", [-2, 0, 3]]], adjacency=LINF))
+    wide, narrow = Range(Fraction(-2), Fraction(3)), Range(Fraction(0), Fraction(3))
+    seen = held._replace(reals=("u",))
+    for machine, whole, left in ((held, False, narrow), (held, True, wide), (seen, False, wide)):
+        found = all_numbers(machine, whole, None)
+        assert found.inputs == {"u": left}
+        assert (found.body == machine.body) is (left == wide)
 
 
 def test_names_that_are_forgotten_are_no_conditions() -> None:

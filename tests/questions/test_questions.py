@@ -230,6 +230,20 @@ def test_what_a_budget_tells_is_proved(tmp_path) -> None:
         assert (status, fields["verdict"]) == (0, "DP") and fields["proved"]["steps"] >= 1
 
 
+@cases(
+    "mean, budget, answer",
+    ("clamp(q, 0, 5)", "1", Answer.DP),
+    ("clamp(q, 0, 5)", "999/1000", Answer.NOT_DP),
+    ("abs(q)", "1", Answer.DP),
+    ("max(q, -1)", "1", Answer.DP),
+    ("q + clamp(q, 0, 5)", "1", Answer.NOT_DP),
+)
+def test_clamps_of_whole_inputs_have_budgets_for_every_eps(mean, budget, answer) -> None:
+    text = f"input q in -10..10\noutput y in real\nadjacent linf 1\ny <- Lap({mean}, 1/eps)"
+    options = dipapprox.Options(proved=True)
+    assert dipapprox.decide(dipapprox.parse(text), budget=budget, options=options).answer is answer
+
+
 def test_a_budget_is_the_last_word_on_an_upper_end() -> None:
     options = dipapprox.Options(max_precision=40)
     asked = dipapprox.parse(ABOVE)
