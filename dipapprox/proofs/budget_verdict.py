@@ -225,6 +225,17 @@ def within_budget(
     return found
 
 
+def leaves_zero_open(found: ProfileAnswer) -> bool:
+    """Whether some δ may be 0, as far as is known, and is bounded by more."""
+    told: list[Enclosure] = []
+    match found:
+        case LeastDelta():
+            told.append(found.delta_enclosure)
+        case PrivacyCurve():
+            told += [point.delta for point in found.envelope.points]
+    return any(not each.lower and each.upper for each in told)
+
+
 def at_most(found: ProfileAnswer, question: Question, most: Fraction, by: str) -> ProfileAnswer:
     """Return a least ε_prv, or a least δ, that a method bounds from above, if that is less.
 

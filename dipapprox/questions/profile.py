@@ -36,7 +36,6 @@ from dipapprox.privacy.profiles.profile_result import (
     RenyiProfile,
     in_parts,
     is_pure,
-    leaves_zero_open,
 )
 from dipapprox.privacy.profiles.profile_result import Question as ProfileQuestion
 from dipapprox.privacy.run import Options, Setting
@@ -288,7 +287,7 @@ class _Profiling:
                     found = bounds.from_below(eps, question, reached.reason)
         if found is None:
             found = nothing_known(setting, eps, question, obstacle)
-        zero = not proves and leaves_zero_open(found)
+        zero = not proves and budget_verdict.leaves_zero_open(found)
         if found.reason is None and not zero:
             return found
         with suppress(LimitReached):

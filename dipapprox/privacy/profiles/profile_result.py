@@ -441,14 +441,3 @@ class RenyiProfile(Record, _AtOneEps):
 
 
 ProfileAnswer = LeastDelta | LeastEpsPrv | PrivacyCurve | RenyiProfile
-
-
-def leaves_zero_open(found: ProfileAnswer) -> bool:
-    """Whether some δ may be 0, as far as is known, and is bounded by more."""
-    told: list[Enclosure] = []
-    match found:
-        case LeastDelta():
-            told.append(found.delta_enclosure)
-        case PrivacyCurve():
-            told += [point.delta for point in found.envelope.points]
-    return any(not each.lower and each.upper for each in told)
