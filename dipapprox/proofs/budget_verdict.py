@@ -226,14 +226,12 @@ def within_budget(
 
 
 def leaves_zero_open(found: ProfileAnswer) -> bool:
-    """Whether some δ may be 0, as far as is known, and is bounded by more."""
-    told: list[Enclosure] = []
-    match found:
-        case LeastDelta():
-            told.append(found.delta_enclosure)
-        case PrivacyCurve():
-            told += [point.delta for point in found.envelope.points]
-    return any(not each.lower and each.upper for each in told)
+    """Whether some δ of a curve may be 0, as far as is known, and is bounded by more.
+
+    A least δ is as narrow as was asked for, or asks budgets anyway.
+    """
+    curve = found.envelope.points if isinstance(found, PrivacyCurve) else ()
+    return any(not each.delta.lower and each.delta.upper for each in curve)
 
 
 def at_most(found: ProfileAnswer, question: Question, most: Fraction, by: str) -> ProfileAnswer:
