@@ -36,6 +36,7 @@ from dipapprox.source import Span
 
 MOST_STATEMENTS = 500_000
 _MOST_OPTIONS = 10_000
+_End = Fraction | None
 _FRESH = "#"
 """In the names of fresh variables, and no others."""
 
@@ -176,6 +177,8 @@ class Calls(Expressions):
                 self._mechanism(node, place, target)
             case ast.Call(name) if name in symbols.DISTRIBUTIONS:
                 self._draw(node, place)
+            case ast.Call("max" | "min") if found := self._input_between(node):
+                self._hold_between(place, *found, node.span)
             case ast.Call(symbols.CLAMP):
                 self._clamp(node, place, target)
             case ast.Call(symbols.ABSOLUTE):
@@ -318,13 +321,20 @@ class Calls(Expressions):
         self.count(clamp.width, call.span)
         self.emit(piecewise.clamped(clamp, held, call.span))
 
+    def _input_between(self, node: ast.Call) -> tuple[core.Variable, _End, _End] | None:
+        """Return a real input and the ends that all of a node clamps it to; None for another."""
+        try:
+            inner, *ends = piecewise.between(node, self.constants)
+        except Wrong:
+            return None
+        match self.elements(inner) if isinstance(inner, ast.Name | ast.Index) else ():
+            case [core.Variable(name) as held] if name in self._numbers:
+                low, high = (end if isinstance(end, Fraction) else None for end in ends)
+                return held, low, high
+        return None
+
     def _hold_between(
-        self,
-        place: Place,
-        held: core.Variable,
-        low: Fraction | None,
-        high: Fraction | None,
-        span: Span | None,
+        self, place: Place, held: core.Variable, low: _End, high: _End, span: Span | None
     ) -> None:
         """Emit place <- clamp(held, low, high); of an input, no ends that it never passes."""
         ends = self._ranges.get(held.name.partition("[")[0]) if held.name in self._numbers else None
@@ -400,14 +410,6 @@ class Calls(Expressions):
 
     def _select(self, call: ast.Call, place: Place, target: ast.Target | None) -> None:
         values = self._candidates(call, call.arguments)
-        match values:
-            case [core.Variable(name) as held, core.Constant(Fraction() as end)] | [
-                core.Constant(Fraction() as end),
-                core.Variable(name) as held,
-            ] if name in self._numbers and call.name in ("max", "min"):
-                low, high = (end, None) if call.name == "max" else (None, end)
-                self._hold_between(place, held, low, high, call.span)
-                return
         better = core.Relation.GREATER if call.name.endswith("max") else core.Relation.LESS
         returns_index = call.name.startswith("arg")
         best = self.fresh("best", call.span) if returns_index else place

@@ -1,7 +1,8 @@
 """Functions of one number as nested ifs.
 
     abs(x)                           -x below 0, else x
-    clamp(x, low, high)              the number in low..high that is nearest to x
+    clamp(x, low, high)              the number in low..high that is nearest to x; max(low, x)
+                                     and min(high, x) have one end; clamps of clamps are one
     round, floor, ceil (x, step)     the nearest multiple of `step`, of two the larger one; the
                                      largest that is not above x; the smallest that is not below x
 
@@ -13,11 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from math import ceil, floor, lcm
+from math import ceil, floor, inf, lcm
 
 from dipapprox.data_classes import Record
-from dipapprox.language import core
-from dipapprox.language.constants import Wrong
+from dipapprox.language import ast, core, symbols
+from dipapprox.language.constants import Wrong, evaluate
 from dipapprox.language.expressions import Place, terms_of
 from dipapprox.source import Span
 
@@ -59,6 +60,32 @@ def held_between(
         beyond = core.Comparison(value, relation, constant, span=span)
         inside = core.If(beyond, (core.Assign(place, constant, span=span),), (inside,), span=span)
     return inside
+
+
+def between(
+    node: ast.Expression, known: Mapping[str, Fraction]
+) -> tuple[ast.Expression, Fraction | float, Fraction | float]:
+    """Return x and two ends, which may be infinite, such that a node is clamp(x, low, high).
+
+    A maximum or minimum with a number, which is monotone, moves the ends of what it is of. `Wrong`
+    if there are other values than x that are not constant, or nothing is between ends.
+    """
+    match node:
+        case ast.Call(symbols.CLAMP, (inner, least, most)):
+            bounds = [("max", evaluate(least, known)), ("min", evaluate(most, known))]
+            if bounds[1][1] < bounds[0][1]:
+                raise Wrong("value error", "nothing is between the ends", node.span)
+        case ast.Call("max" | "min", (first, second)):
+            try:
+                inner, bounds = second, [(node.name, evaluate(first, known))]
+            except Wrong:
+                inner, bounds = first, [(node.name, evaluate(second, known))]
+        case _:
+            return node, -inf, inf
+    inner, low, high = between(inner, known)
+    for word, bound in bounds:
+        low, high = (symbols.EXTREMES[word](each, bound) for each in (low, high))
+    return inner, low, high
 
 
 def bisected(

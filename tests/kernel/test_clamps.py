@@ -246,6 +246,8 @@ PROGRAMS = {
     "no end that it passes": ("clamp(q, -5, 5)", "real 0..1", "real 0..1"),
     "above 0": ("abs(q)", "real 1..2", "real 1..2"),
     "without ends": ("clamp(q, 0, 1)", "real", "real 0..1"),
+    "clamps of clamps": ("max(0, min(clamp(q, -1, 2), 1))", "real -2..3", "real 0..1"),
+    "one below the other": ("min(max(q, 0), 1)", "real", "real 0..1"),
 }
 
 
@@ -284,6 +286,8 @@ def test_budgets_are_those_of_the_smaller_range() -> None:
     [
         ("clamp(q, 0, 1) + q", "real -1..3", NEAR),
         ("clamp(q, 0, 1) + clamp(q, 0, 2)", "real -1..3", NEAR),
+        ("max(0, min(q, 1)) + min(q, 1)", "real -1..3", NEAR),
+        ("max(q, min(q, 1))", "real -1..3", NEAR),
         ("abs(q)", "real -2..1", NEAR),
         ("abs(q)", "real -1..1", "adjacent increasing 1\n"),
         ("clamp(q, 4, 5)", "real 0..1", NEAR),

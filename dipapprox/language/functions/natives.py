@@ -246,6 +246,7 @@ OURS |= {
     "hidden.of_numpy": lambda _, value: of_numpy(value),
     "hidden.symbol": lambda _, value: of_numpy(value, False) if type(value) is int else value,
     "hidden.array": lambda _, values: _array(values),
+    "hidden.modulus": lambda _, value: noise.of_input("abs", value),
 }
 
 
@@ -328,6 +329,8 @@ def _extreme(best: Any, machine: Machine, first: Any, *others: Any, key: Any, de
     """Return what max or min is of several values, or of those of one."""
     if others and default is not MISSING:
         raise machine.raised(TypeError("a default with several arguments"))
+    if key is None and (held := noise.of_input(best.__name__, first, *others)) is not None:
+        return held
     given = [first, *others] if others else first
     values = iter(given) if type(given) is set and key is None else bounded(machine, given)
     otherwise = {} if default is MISSING else {"default": default}

@@ -215,6 +215,8 @@ def clamp(value: Mean, low: Exact, high: Exact) -> Quantity:
     run = _path()
     kind = kind_of_either(value, low, high)
     held, ends = _number(value, "the value"), _ends(low, high)
+    if (found := of_input("clamp", held, *ends)) is not None:
+        return found
     values = run.knowledge.possible(held)
     if values is None and run.is_integer(held):
         between = range(floor(ends[0]), ceil(ends[1]) + 1)
@@ -313,9 +315,23 @@ def _extreme(word: str, values: Iterable[Mean]) -> Quantity:
     numbers = _numbers(given)
     if len(numbers) == 1:
         return numbers[0]
+    if (found := of_input(word, *given)) is not None:
+        return found
     call = ast.Call(word, tuple(each.node for each in numbers), span=running().here)
     domains = [_path().knowledge.possible(each) for each in numbers]
     return of_numpy(_path().drawn(call, "m", domains), False, kind_of_either(*given))  # type: ignore[no-any-return]  # a quantity
+
+
+def of_input(word: str, *values: Any) -> Quantity | None:
+    """Return a clamp, an extreme or the modulus of a real input as it is written, without paths;
+    None of other values."""
+    run = running()
+    own = [each for each in values if isinstance(run, PathRun) and run.is_input(each)]
+    if len(own) != 1 or not all(each is own[0] or is_number(each) for each in values):
+        return None
+    nodes = tuple(_number(each, "a value").node for each in values)
+    read = Quantity(ast.Call(word, nodes, span=run.here))
+    return of_numpy(read, False, kind_of_either(*values))  # type: ignore[no-any-return]  # a quantity
 
 
 def _numbers(values: Iterable[Mean]) -> list[Quantity]:

@@ -385,6 +385,13 @@ class PathRun(Machine):
         random = [each for each in places if cell_name(each) not in known]
         return {self._kinds.get(each.name) for each in random} == {"integer"}
 
+    def is_input(self, value: object) -> bool:
+        """Whether a value is made of real inputs, and of nothing that is drawn."""
+        if not isinstance(value, Quantity) or value.compute is not None:
+            return False
+        names = {n.name for n in nodes_in(value.node) if isinstance(n, ast.Name | ast.Index)}
+        return names.isdisjoint(self._kinds)
+
     def quantity(self, value: object, what: str) -> Quantity | Condition:
         """Take a number, a named value, a truth value, or what is one already."""
         if type(value) in (Quantity, Condition):
