@@ -225,13 +225,12 @@ def within_budget(
     return found
 
 
-def leaves_zero_open(found: ProfileAnswer) -> bool:
+def leaves_zero_open(curve: PrivacyCurve) -> bool:
     """Whether some δ of a curve may be 0, as far as is known, and is bounded by more.
 
     A least δ is as narrow as was asked for, or asks budgets anyway.
     """
-    curve = found.envelope.points if isinstance(found, PrivacyCurve) else ()
-    return any(not each.delta.lower and each.delta.upper for each in curve)
+    return any(not each.delta.lower and each.delta.upper for each in curve.envelope.points)
 
 
 def at_most(found: ProfileAnswer, question: Question, most: Fraction, by: str) -> ProfileAnswer:

@@ -287,7 +287,8 @@ class _Profiling:
                     found = bounds.from_below(eps, question, reached.reason)
         if found is None:
             found = nothing_known(setting, eps, question, obstacle)
-        zero = not proves and budget_verdict.leaves_zero_open(found)
+        curve = found if isinstance(found, PrivacyCurve) and not proves else None
+        zero = curve is not None and budget_verdict.leaves_zero_open(curve)
         if found.reason is None and not zero:
             return found
         with suppress(LimitReached):
