@@ -8,9 +8,7 @@ as outputs follow from z. Where f and g are sums, the terms are paired in any wa
 at most the sum of theirs. Let f = p f_1 ... f_k and g = q g_1 ... g_k.
 
 1. Without functions the integral is max(0, p - a q). At most it is the mass of f.
-2. If p <= e^b_0 q and f_i <= e^b_i g_i everywhere, it is 0 if the sum of all b is at most eps_prv:
-   b is 0 of what is the same, the shift of laws (`laws`), and no more of functions between the same
-   numbers, and of integrals.
+2. If p <= e^b0 q and f_i <= e^b_i g_i everywhere: 0 if the sum of all b is at most eps_prv.
 3. If only f_1 differs from g_1, it is that of max(0, p f_1 - a q g_1), times the masses of what is
    the same: the integral over panels, cut until the sign is known.
 4. If all that differ are densities of Gaussian laws, d_i deviations apart, the line through both
@@ -19,10 +17,13 @@ at most the sum of theirs. Let f = p f_1 ... f_k and g = q g_1 ... g_k.
 5. If others differ, it is bounded by their losses (`several`).
 
 From below it is what f and g are, where they are one product each.
+
+A price is b >= 0 with f <= e^b g everywhere, or of two scalars, as far as their making tells.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, partial, reduce
@@ -61,6 +62,64 @@ MOST_DEPTH = 200  # halves of halves of a panel
 LINE = 1 << 64  # distances are rounded up to multiples of 1 / `LINE`
 
 
+class Prices:
+    """Prices of nodes of a graph at one eps > 0."""
+
+    def __init__(self, graph: Graph, eps: Fraction) -> None:
+        self._graph, self._eps = graph, eps
+        self.place, self.price = cache(self._place), cache(self._price)
+
+    def _place(self, number: Node) -> Fraction:
+        """Return the least mean of the laws that a node is made of; 0 if there are none."""
+        node = self._graph.nodes[number]
+        own = node.data[0].mean if node.kind == "density" else Fraction(0)
+        return min(map(self.place, self._graph.parts_of(number)), default=own)
+
+    def of_all(self, pairs: Iterable[tuple[Node, Node]]) -> Fraction | None:
+        """Return the price of the product of the first ones of some pairs to that of the second."""
+        prices = [self.price(*pair) for pair in pairs]
+        known = [price for price in prices if price is not None]
+        return sum(known, Fraction(0)) if len(known) == len(prices) else None
+
+    def _price(self, f: Node, g: Node) -> Fraction | None:
+        """Return the price of two nodes, if one is known."""
+        if f == g:
+            return Fraction(0)
+        match self._graph.nodes[f], self._graph.nodes[g]:
+            case ("density", _, (law, factor)), ("density", _, (other, size)) if law.is_like(other):
+                shift = (law.mean - other.mean) / law.scale(self._eps)
+                sign = (shift > 0) - (shift < 0)
+                bounded = factor <= size and sign in (0, *FAMILIES[law.family].shifts)
+                return abs(shift) if bounded else None
+            case ("restrict", (inner,), (start, end)), ("restrict", (other_inner,), (begin, stop)):
+                inside = begin is None or (start is not None and begin <= start)
+                inside = inside and (stop is None or (end is not None and end <= stop))
+                return self.price(inner, other_inner) if inside else None
+            case ("running", (inner,), left), ("running", (other_inner,), way) if left == way:
+                return self.price(inner, other_inner)
+            case ("total", (inner,), _), ("total", (other_inner,), _):
+                return self.price(inner, other_inner)
+            case ("product", *ours), ("product", *theirs):
+                return self._products(
+                    *(Counter(dict(zip(*own, strict=True))) for own in (ours, theirs))
+                )
+        return None
+
+    def _products(self, ours: Counter[Node], theirs: Counter[Node]) -> Fraction | None:
+        """Pair up the factors that are not common: from left to right, though any pairs do."""
+        sides = [ours - theirs, theirs - ours]
+        spend(20 * sum(side.total() for side in sides))
+        left, right = (sorted(side.elements(), key=self._order) for side in sides)
+        if len(left) != len(right) or self._graph.minus_one in ours | theirs:
+            return None
+        return self.of_all(zip(left, right, strict=True))
+
+    def _order(self, number: Node) -> tuple[Node, Fraction]:
+        """What a function is when its first mean is moved to 0, and where that is."""
+        place = self.place(number)
+        return self._graph.moved(number, Fraction(1), place), place
+
+
 class Excesses:
     """Integrals for pairs of inputs, of functions of a graph: from above, or from below."""
 
@@ -69,7 +128,7 @@ class Excesses:
     ) -> None:
         self._graph, self._eps, self._eps_prv, self._above = graph, eps, eps_prv, above
         self.made: tuple[Any, ...] = "excess", growth_bound(eps_prv, places, not above), above
-        self._place, self._known = cache(self._placed), cache(self._excess)
+        self._prices, self._known = Prices(graph, eps), cache(self._excess)
 
     def values(self, sums: Collection[Sum], bits: int) -> dict[Sum, int]:
         """Return bounds of some sums, on their side, in units of 2^-(bits + 16)."""
@@ -101,7 +160,7 @@ class Excesses:
             spend(10 * len(own))
             for one, g in zip_longest(own, theirs):
                 f = one or nothing
-                places = [self._place(function) for function in f.functions]
+                places = [self._prices.place(function) for function in f.functions]
                 other = self._moved(g, places) if g is not None and alike([f, g]) else None
                 excess = self._known(self._moved(f, places), other, added)
                 parts += [] if excess is None else [excess]
@@ -111,12 +170,6 @@ class Excesses:
                 parts = [self._part(reduce(self._graph.plus, p), reduce(self._graph.plus, q))]
             found += parts
         return tuple(found)
-
-    def _placed(self, number: Node) -> Fraction:
-        """Return the least mean of the laws that a node is made of; 0 if there are none."""
-        node = self._graph.nodes[number]
-        own = node.data[0].mean if node.kind == "density" else Fraction(0)
-        return min(map(self._place, self._graph.parts_of(number)), default=own)
 
     def _moved(self, f: Published, places: Sequence[Fraction]) -> Published:
         """Move every z_i by a number, for f and g alike: integrals stay what they are."""
@@ -128,7 +181,8 @@ class Excesses:
         if g is None:
             return self._part(self._mass(f.scalar, f.functions), self._graph.zero)
         pairs = list(zip(f.functions, g.functions, strict=True))
-        if self._above and self._is_cheap([(f.scalar, g.scalar), *pairs]):
+        price = self._prices.of_all([(f.scalar, g.scalar), *pairs])
+        if self._above and price is not None and price <= self._eps_prv:
             return None
         differ = [pair for pair in pairs if pair[0] != pair[1]]
         if len(differ) > 1:
@@ -137,22 +191,6 @@ class Excesses:
             return self._excess(f, None, added)
         same = [one for one, other in pairs if one == other]
         return self._part(self._mass(f.scalar, same), self._mass(g.scalar, same), *differ)
-
-    def _is_cheap(self, pairs: Iterable[tuple[Node, Node]]) -> bool:
-        """Whether the sum of all b is known to be at most eps_prv."""
-        total, inner = Fraction(0), (self._inner(*pair) for pair in pairs)
-        for family, far, (factor, size) in _shifts(self._graph, self._eps, inner):
-            sign = (far > 0) - (far < 0)
-            if not family or factor > size or sign not in (0, *FAMILIES[family].shifts):
-                return False
-            total += abs(far)
-        return total <= self._eps_prv
-
-    def _inner(self, one: Node, other: Node) -> tuple[Node, Node]:
-        """Return two functions of which two nodes are made in the same way, if they are."""
-        f, g = self._graph.nodes[one], self._graph.nodes[other]
-        same = f.kind == g.kind in ("restrict", "running", "total") and f.data == g.data
-        return self._inner(*f.parts, *g.parts) if same else (one, other)
 
     def _on_a_line(self, pairs: Iterable[tuple[Node, Node]]) -> list[tuple[Node, Node]]:
         """Return one pair for several of Gaussian densities; none where others are among them."""
@@ -178,12 +216,12 @@ class Excesses:
 def _shifts(
     graph: Graph, eps: Fraction, pairs: Iterable[tuple[Node, Node]]
 ) -> Iterator[tuple[str, Fraction, tuple[Fraction, Fraction]]]:
-    """Yield of densities that differ the family, how many scales the first one is further on, and
-    their factors; no family of other functions."""
+    """Yield of densities that differ the family, how many scales they are apart, and their factors;
+    no family of other functions."""
     for one, other in ([graph.nodes[each] for each in both] for both in pairs if len({*both}) > 1):
         if one.kind == other.kind == "density" and one.data[0].is_like(other.data[0]):
             (law, factor), (moved, size) = one.data, other.data
-            yield law.family, (law.mean - moved.mean) / law.scale(eps), (factor, size)
+            yield law.family, abs(law.mean - moved.mean) / law.scale(eps), (factor, size)
         else:
             yield "", Fraction(0), (Fraction(0), Fraction(0))
 
@@ -218,7 +256,7 @@ def noise(machine: Machine, eps: Fraction) -> tuple[str, Fraction] | None:
             return None
         for family in families:
             power = 2 if family == "Gauss" else 1
-            sizes.add((family, sum([abs(far) ** power for _, far, _ in shifts], Fraction(0))))
+            sizes.add((family, sum([far**power for _, far, _ in shifts], Fraction(0))))
     family, size = max(sizes, default=("", Fraction(0)))
     alone = all(each == family for each, _ in sizes)
     return (family, size) if size and alone else None

@@ -1,21 +1,23 @@
-"""Integrals of what is above, and signs of functions of eps, against values in floats."""
+"""Prices of functions, and signs of functions of eps, against values in floats; no false one is."""
 
 from fractions import Fraction
 from math import exp as float_exp
-from typing import Any
 
+import numpy as np
 import pytest
 from flint import arb, arb_poly
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+import dipapprox
+from dipapprox import Answer, Options
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.kernel import signs
 from dipapprox.kernel.balls import between, precision
 from dipapprox.kernel.evaluate import evaluate
-from dipapprox.kernel.excesses import Excesses, Label, Published, positive_part
+from dipapprox.kernel.excesses import Excesses, Label, Prices, Published, positive_part
 from dipapprox.kernel.exponentials import Ratio, Sum
-from dipapprox.kernel.laws import FAMILIES, Law
+from dipapprox.kernel.laws import Law
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.proofs import growth_bound
 from dipapprox.kernel.several import FARTHEST, _above, _range
@@ -35,7 +37,7 @@ shifts = st.sampled_from([Fraction(k, 2) for k in range(-2, 3)])
 
 
 @st.composite
-def pairs(draw: st.DrawFn) -> tuple[Graph, Node, Node]:
+def pairs(draw: st.DrawFn, bounded: bool = False) -> tuple[Graph, Node, Node]:
     """Two functions that are made alike, of laws that are shifted."""
     graph = Graph()
     found = []
@@ -53,15 +55,85 @@ def pairs(draw: st.DrawFn) -> tuple[Graph, Node, Node]:
                 for each, move in zip(both, moves, strict=True)
             ]
         found.append(both)
-    law = graph.density(Law("Lap", Fraction(0), UNIT, 0))
-    found.append([law, graph.moved(law, UNIT, draw(shifts))])
+    if bounded:
+        law = graph.density(Law("Lap", Fraction(0), UNIT, 0))
+        found.append([law, graph.moved(law, UNIT, draw(shifts))])
     f, g = found[0]
     for one, other in found[1:]:
         f, g = graph.times(f, one), graph.times(g, other)
     return graph, f, g
 
 
-@given(pairs(), st.sampled_from([Fraction(0), Fraction(1, 2), Fraction(2)]), st.booleans())
+@given(pairs())
+def test_prices(made) -> None:
+    graph, f, g = made
+    price = Prices(graph, UNIT).price(f, g)
+    assume(price is not None)
+    known = simpson(graph, 1.0)
+    # Inside of pieces: at their ends values are those of one side.
+    one, other = (known[number][:, 1:-1].ravel() for number in (f, g))
+    assert np.all(one <= float_exp(price) * other * (1 + 1e-6) + 1e-9)
+
+
+CHOSEN = """
+input q in 0..2
+output y in real
+adjacent linf 1
+y <- 0
+a <- Lap(q, 1 / eps)
+if q = 1 then
+    b <- Lap(1, 1 / eps)
+else
+    b <- Lap(0, 1 / eps)
+end
+if a > b then
+    y <- a
+end
+"""
+
+
+def test_comparisons_that_finite_inputs_choose_have_a_price() -> None:
+    """No budget of all numbers between the inputs serves them."""
+    claim = {"eps": 1, "eps_prv": 4, "delta": 0}
+    found = dipapprox.verify(dipapprox.parse(CHOSEN), **claim, options=Options(proved=True))
+    assert found.answer is Answer.DP and found.replayed is not None
+
+
+def test_restrictions_compare_as_intervals_do() -> None:
+    graph, points = Graph(), [Fraction(k, 2) for k in (-1, 1, 3, 5)]
+    law = graph.density(Law("Gauss", Fraction(0), UNIT, 0))
+    ends = [(a, b) for a in (None, 0, 1) for b in (None, 1, 2)][1:]
+    for pair in ((one, other) for one in ends for other in ends):
+        f, g = (
+            graph.restrict(law, *(None if end is None else Fraction(end) for end in own))
+            for own in pair
+        )
+        price = Prices(graph, UNIT).price(f, g)
+        one, other = (
+            [(low is None or low <= x) and (high is None or x <= high) for x in points]
+            for low, high in pair
+        )
+        assert (price == 0) == all(b for a, b in zip(one, other, strict=True) if a)
+
+
+def test_products_of_different_lengths_or_signs_do_not_compare() -> None:
+    graph = Graph()
+    f, g, h = (graph.density(Law("Lap", Fraction(mean), UNIT, 0)) for mean in (0, 1, 2))
+    prices = Prices(graph, UNIT)
+    product = graph.times(f, g)
+    assert prices.price(product, graph.times(g, h)) == 2
+    assert prices.price(graph.times(product, f), graph.times(g, h)) is None
+    assert prices.price(product, graph.times(graph.times(g, h), f)) is None
+    a, b, c = (graph.total(graph.restrict(each, Fraction(0), None)) for each in (f, g, h))
+    forth, back = graph.times(a, b), graph.times(graph.minus_one, graph.times(b, c))
+    assert prices.price(forth, graph.times(b, c)) == 2
+    for pair in ((forth, back), (back, forth)):
+        assert prices.price(*pair) is None
+
+
+@given(
+    pairs(bounded=True), st.sampled_from([Fraction(0), Fraction(1, 2), Fraction(2)]), st.booleans()
+)
 def test_excesses_are_integrals_of_what_is_above(made, eps_prv, halved) -> None:
     """Whether the quotient of the functions falls, rises, or does neither."""
     graph, f, g = made
@@ -76,55 +148,6 @@ def test_excesses_are_integrals_of_what_is_above(made, eps_prv, halved) -> None:
     assert lower(bounds) - 1e-5 <= true <= upper(bounds) + 1e-5
     assert upper(bounds) - lower(bounds) < 1e-9
     assert found or true <= 1e-5
-
-
-def is_left_out(one: Law, other: Law, *factors: int, ends: Any = ((), ())) -> bool:
-    """Whether f is known to be at most e g: laws times factors, between two numbers if any."""
-    graph = Graph()
-    f, g = (
-        graph.restrict(graph.density(law, Fraction(factor)), *(own or (None, None)))
-        for law, factor, own in zip((one, other), factors, ends, strict=True)
-    )
-    parts = ({(None,): [Published(((),), graph.one, (each,))]} for each in (f, g))
-    return not Excesses(graph, UNIT, UNIT, 60).of_pair(*parts)
-
-
-@pytest.mark.parametrize("family", ["Gauss", "Lap", "LapPlus", "LapMinus", "Logistic", "Gumbel"])
-def test_shifted_noise_costs_its_shift_in_the_directions_that_have_a_price(family) -> None:
-    law = Law(family, Fraction(3), UNIT, 0)
-    for sign in (1, -1):
-        known = sign in FAMILIES[family].shifts
-        near, far = (law.affine(UNIT, sign * shift) for shift in (UNIT, UNIT + Fraction(1, 10**9)))
-        assert is_left_out(near, law, 1, 1) == known
-        assert is_left_out(near, law, 2, 2) == is_left_out(near, law, 1, 2) == known
-        assert not (is_left_out(far, law, 1, 1) or is_left_out(near, law, 2, 1))
-        kept, less = (Fraction(0), Fraction(2)), (Fraction(0), UNIT)
-        assert is_left_out(near, law, 1, 1, ends=(kept, kept)) == known
-        for ends in ((kept, less), (less, kept), (kept, ()), ((), kept)):
-            assert not is_left_out(near, law, 1, 1, ends=ends)
-    assert is_left_out(law, law, 1, 1)
-    assert is_left_out(law, law, 1, 2)
-    assert not is_left_out(law, law, 2, 1)
-    assert not is_left_out(law, Law(family, Fraction(3), 2 * UNIT, 0), 1, 1)
-
-
-def test_integrals_cost_no_more_than_what_is_integrated() -> None:
-    graph = Graph()
-    f, g, h = (graph.density(Law("Lap", Fraction(k, 2), UNIT, 0)) for k in (0, 1, 3))
-    masses = [graph.total(graph.restrict(each, UNIT, None)) for each in (f, g, h)]
-    sums = [graph.running(each, True) for each in (f, g, h)]
-    back = graph.running(g, False)
-
-    def is_cheap(*pairs: tuple[int, int]) -> bool:
-        return Excesses(graph, UNIT, UNIT, 60)._is_cheap(pairs)
-
-    whole, half = (Published(((),), graph.rational(Fraction(1, k)), (f,)) for k in (1, 2))
-    for one, other in ((whole, half), (half, whole)):
-        assert Excesses(graph, UNIT, UNIT, 60).of_pair({(None,): [one]}, {(None,): [other]})
-    assert is_cheap((sums[0], sums[1]), (masses[1], masses[0]))
-    assert not is_cheap((sums[0], sums[1]), (masses[0], masses[1]), (f, g))
-    for one, other in (masses[::2], sums[::2], (sums[0], back), (f, sums[1]), (graph.one, f)):
-        assert not is_cheap((one, other))
 
 
 @pytest.mark.parametrize("ends", [(None, Fraction(0)), (Fraction(0), None)])
@@ -219,6 +242,13 @@ def test_only_what_has_one_sign_is_divided_by() -> None:
         assert signs.inverse(falls).numerator.sign(eps) == -1
 
 
+def multiple(family: str, one: int, other: int) -> Fraction | None:
+    """The price of a multiple of a density in that of another."""
+    graph, own = Graph(), Law(family, Fraction(1), UNIT, 0)
+    f, g = (graph.density(own, Fraction(k)) for k in (one, other))
+    return Prices(graph, UNIT).price(f, g)
+
+
 def turned() -> bool:
     """A quotient that is 1.02 at both ends and in the middle, and 3 between."""
     with precision(64):
@@ -233,6 +263,6 @@ TOUCHES = as_sum(product([EPS * exp(1) - ONE] * 2))
 HIGH = Sum.of([((Fraction(0), 10**9), 1), ((Fraction(0), 0), -1)])
 
 
-def test_signs_that_are_told_or_refused() -> None:
+def test_prices_and_signs_that_are_told_or_refused() -> None:
     asked = {"positive_part": positive_part, "read_epsilons": read_epsilons}
-    check_answers("kernel_signs", judged(globals() | asked))
+    check_answers("kernel_prices", judged(globals() | asked))
