@@ -206,12 +206,16 @@ def adaptive_profile(
             [_kernel(each, size, 2 * reach + 1) for each in own if not stage.bound]
             for own in (stage.above, *stage.halves)
         )
-        strategies = [_strategy(each, size, 2 * reach + 1) for each in stage.below]
+        strategies = dict[int, _Strategy]()
         bound = None if stage.bound is None else stage.bound(size, reach)
         for _ in range(stage.times):
             check_limits()
             upper, best = bound(upper) if bound else _worst(kernels, levels, upper)
-            lines = _followed(strategies, best, lines, middle)
+            is_used = np.bincount(best) > 0
+            numbers, chosen = np.flatnonzero(is_used).tolist(), (is_used.cumsum() - 1)[best]
+            for k in set(numbers) - strategies.keys():
+                strategies[k] = _strategy(stage.below[k], size, 2 * reach + 1)
+            lines = _followed([strategies[k] for k in numbers], chosen, lines, middle)
     ends = Ends(_at_an_end(stages), _at_an_end(stages, lost=True))
     return AdaptiveProfile(size, reach, upper, *lines, doubt, ends)
 

@@ -17,6 +17,7 @@ Integers = NDArray[np.int64]
 
 _AROUND = 4  # places from x_2 to those of a law to begin with
 _PIVOTS, _CLOSE, _NOTHING = 24, 2.0**-17, 1e-12
+_WIDE, _JUMP = 12, 4.0  # places on either side, levels
 _USABLE = 1e40  # of functions: where they are greater a law has nothing
 
 
@@ -73,6 +74,17 @@ def best_factors(
         if not len(lines):
             break
     return best[:, 1:].T
+
+
+def smoothed(levels: Integers) -> Integers:
+    """Means of levels around, but for the least and the greatest ones; medians where these jump.
+
+    Laws next to the best one have nearly as much, and other orders bind.
+    """
+    around = np.lib.stride_tricks.sliding_window_view(np.pad(levels, _WIDE, "edge"), 2 * _WIDE + 1)
+    kept = np.sort(around, axis=1)[:, _WIDE // 2 : -(_WIDE // 2)]
+    mean, median = kept.mean(axis=1), kept[:, kept.shape[1] // 2]
+    return np.rint(np.where(np.abs(mean - median) < _JUMP, mean, median)).astype(np.int64)
 
 
 def _first_laws(every: Doubles, ratios: Doubles, wanted: Doubles, near: Integers) -> Integers:

@@ -32,6 +32,9 @@ rows of places are looked at that are dense about these, those of the best pair,
 two κ next to each other, between whose φ others nearly lie, the best A, B, C are those of a linear
 programme (`law_programmes`), whose solution is a guess.
 
+Where. As H' is convex, at most 1, and does not increase, it is bounded at any places by bounds at
+any others. Where it is about (1 - α)₊, which two outcomes tell, the ends of a stretch are enough.
+
 Rounding. Tables of W are lower bounds, z is within 2^-49 of itself. A sum of four terms in doubles
 errs by less than 2^-48 of the sum of their sizes; that much is added, or taken from A.
 
@@ -62,9 +65,9 @@ from dipapprox.composition.adaptive import (
     likely_mass,
 )
 from dipapprox.composition.divergences import Divergences, Statement, WorstOutcomes, lower_hull
-from dipapprox.composition.law_programmes import best_factors
+from dipapprox.composition.law_programmes import best_factors, smoothed
 from dipapprox.composition.mechanisms import ConcentratedStatement, RenyiStatement
-from dipapprox.composition.statements import allowed, within
+from dipapprox.composition.statements import allowed, summed, within
 from dipapprox.data_classes import replace
 from dipapprox.limits import check_limits
 
@@ -80,6 +83,8 @@ _STEEP = 60.0  # (λ - 1) d of the last one
 _STRIDE, _SPARSE, _ABOUT = 16, 128, 96
 """Few places are so far apart, and farther beyond; as many as that about x_1 and x_2 are dense."""
 
+_APART = 16  # numbers of pairs that are looked at first, at all places
+_SMALL = 0.25  # samples where κ of neighbouring places are not noisy
 _ROWS = 128  # rows at a time
 _NOTHING = 1e-12
 _GREATEST, _TINY = 600.0, 1e-300  # exponents, and y
@@ -183,15 +188,23 @@ class StatedRun:
 
     Args:
         worst: Pairs of the statement.
-        rate: Of the sample.
         size: h, dyadic, so that multiples are doubles.
+        rate: Of the sample.
         added: Whether a record is added, not removed.
+        least: What does not count, of H.
     """
 
     def __init__(
-        self, worst: WorstPairs, rate: Fraction, size: Fraction, reach: int, *, added: bool
+        self,
+        worst: WorstPairs,
+        size: Fraction,
+        reach: int,
+        *,
+        rate: Fraction,
+        added: bool,
+        least: float = 0.0,
     ) -> None:
-        self._worst, self._size, self._reach = worst, float(size), reach
+        self._worst, self._size, self._reach, self._least = worst, float(size), reach, least
         self._rate, self._sign = float(rate), 1 if added else -1
         several = [0]
         while several[-1] <= 2 * reach:
@@ -219,36 +232,47 @@ class StatedRun:
         places = exponential(losses[far - reach : far + reach + 1])
         before = exponential(losses[:far]) * ((1 - upper[0]) * (1 - _BIT))
         wide = np.concatenate([1 - before + _BIT, upper, np.full(far, upper[-1])])
-        best = self._best(wide, far)
-        found, levels = upper.copy(), self._worst.levels[best]
-        for start in range(first, len(upper), _ROWS):
+        best, likely = self._best(wide, far)
+        (more,) = np.nonzero(likely[first:] > np.maximum(1 - places[first:], 0) + self._least)
+        start, stop = (first + more[0], first + more[-1] + 1) if len(more) else (first, first)
+        start, stop = max(start - 1, first), min(stop + 1, len(upper))
+        found, levels = np.ones_like(upper), self._worst.levels[best[start:stop]]
+        if self._rate > _SMALL:
+            levels = smoothed(levels)
+        for row in range(start, stop, _ROWS):
             check_limits()
-            rows = slice(start, start + _ROWS)
-            found[rows] = self._rows(wide, start, levels[rows], self._near[best[rows]])
+            rows = slice(row, min(row + _ROWS, stop))
+            near = self._near[best[rows]]
+            found[rows] = self._rows(wide, row, levels[row - start :][: len(near)], near)
         if first:
-            mirrored = 1 - places[:reach] * (1 - _BIT) * (1 - np.minimum(found[:reach:-1], 1))
+            np.minimum.accumulate(found, out=found)
+            mirrored = 1 - places[:reach] * (1 - _BIT) * (1 - found[:reach:-1])
             found[:reach] = mirrored + _BIT
         return _convex(places, found), best
 
-    def _best(self, wide: Doubles, far: int) -> Integers:
-        """The numbers of pairs that are best at all places, about."""
-        count = 2 * self._reach + 1
-        most, best = np.zeros(count), np.zeros(count, np.int64)
+    def _best(self, wide: Doubles, far: int) -> tuple[Integers, Doubles]:
+        """The numbers of pairs that are best at all places, about, and what they have."""
+        own = np.arange(far, far + 2 * self._reach + 1)
+        most, best = np.zeros(len(own)), np.zeros(len(own), np.int64)
         lefts = np.clip(np.floor(self._places).astype(np.int64), 1 - far, far - 1)
         step = expm1(self._size)
         rights = self._masses * np.expm1(np.clip(self._places - lefts, 0, 1) * self._size) / step
-        values, work = np.empty(count), np.empty(count)
-        for number in range(len(self._worst.pairs)):
-            values.fill(0.0)
-            for own in (0, 1):
-                left, right = int(lefts[own, number]) + far, float(rights[own, number])
-                ways = (left, float(self._masses[own, number]) - right), (left + 1, right)
-                for start, weight in ways:
-                    np.multiply(wide[start : start + count], weight, out=work)
-                    np.add(values, work, out=values)
-            np.copyto(best, number, where=values > most)
+
+        def look(numbers: int | Integers) -> None:
+            values = np.zeros(len(own))
+            for left, right, mass in zip(lefts, rights, self._masses, strict=True):
+                place, share = own + left[numbers], right[numbers]
+                values += wide[place] * (mass[numbers] - share) + wide[place + 1] * share
+            np.copyto(best, numbers, where=values > most)
             np.maximum(most, values, out=most)
-        return best
+
+        last = len(self._worst.pairs) - 1
+        for number in range(0, last + 1, _APART):
+            look(number)
+        about = best.copy()
+        for further in range(1 - _APART, _APART):
+            look(np.clip(about + further, 0, last))
+        return best, most
 
     def _rows(self, wide: Doubles, start: int, levels: Integers, near: Integers) -> Doubles:
         """Bounds of H' at places next to each other, with one pair of κ each."""
@@ -379,6 +403,9 @@ def stated_profile(
             mass = likely_mass(stages, budget)
         negligible = max(_NEGLIGIBLE * mass, _TINY) if mass else _NEGLIGIBLE**2
         size = Fraction(ceil(likely_loss(stages, negligible) / _REACH * 2**30), 2**30)
+        run = partial(StatedRun, rate=rate, added=added, least=negligible)
+        own = [partial(run, worst_pairs(each, times)) for each, _ in runs]
+        stages = [replace(a, bound=b) for a, b in zip(stages, own, strict=True)]
         return adaptive_profile(stages, size, _REACH)
 
 
@@ -386,16 +413,7 @@ def grouped(statement: Statement, times: int) -> tuple[tuple[Statement, int], ..
     """Return runs, fewer if they are many, that cost no less: divergences of groups add up."""
     size = 1 if times <= MOST_STATED else -(-times // _GROUPS)
     parts = (size, times // size), (times % size, 1)
-    return tuple((_summed(statement, count), runs) for count, runs in parts if count and runs)
-
-
-def _summed(statement: Statement, times: int) -> Statement:
-    """What so many runs keep together."""
-    match statement:
-        case ConcentratedStatement(rho):
-            return replace(statement, rho=rho * times)
-        case RenyiStatement(orders):
-            return replace(statement, orders=tuple((a, d * times) for a, d in orders))
+    return tuple((summed(statement, count), runs) for count, runs in parts if count and runs)
 
 
 def _stage(statement: Statement, times: int, most: int, rate: Fraction, *, added: bool) -> Stage:
@@ -404,7 +422,7 @@ def _stage(statement: Statement, times: int, most: int, rate: Fraction, *, added
         p, q = map(to_ball, several)
         both = [(share * a + (1 - share) * b, b) for a, b in ((p, q), (1 - p, 1 - q))]
         pairs.append([(b, a) for a, b in both] if added else both)
-    return Stage(pairs, pairs, times, bound=partial(StatedRun, worst, rate, added=added))
+    return Stage(pairs, pairs, times)
 
 
 def _convex(places: Doubles, upper: Doubles) -> Doubles:

@@ -348,6 +348,15 @@ def within(tangent: Tangent, statement: Statement) -> Tangent | None:
     return replace(tangent, upper=log(p / r), lower=log1p(-p) - log1p(-r))
 
 
+def summed(statement: Statement, times: int) -> Statement:
+    """Return what so many runs keep together."""
+    match statement:
+        case ConcentratedStatement(rho):
+            return replace(statement, rho=rho * times)
+        case RenyiStatement(orders):
+            return replace(statement, orders=tuple((a, d * times) for a, d in orders))
+
+
 def _asked(value: Callable[[float], float], asked: Asked) -> float:
     budget, delta = asked
     if budget is not None:

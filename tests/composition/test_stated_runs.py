@@ -150,7 +150,7 @@ def test_two_runs_are_the_best_law_of_one_before_one(loss) -> None:
 def test_tables_are_below_the_functions_that_they_stand_for(kappa, rate, added) -> None:
     """Also between places, on both sides of every chord, and at 0 and beyond."""
     worst = worst_pairs(Concentrated(F(1, 10)), 3)
-    run = StatedRun(worst, rate, F(1, 64), 200, added=added)
+    run = StatedRun(worst, F(1, 64), 200, rate=rate, added=added)
     number = len(worst.kappas) // 2 + kappa * 12
     many, few, start, slope = run._table(number)
     k = worst.kappas[number]
