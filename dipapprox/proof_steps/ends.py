@@ -32,7 +32,7 @@ _HAIR = Fraction(1, 2**10)  # of the width that was asked for
 _UNKNOWN_MASS = Fraction(1, 2**10)
 """Stands for the probability that e^ε_prv multiplies, where it is not known."""
 
-_MOST = Fraction(MOST_EPS_PRV)
+_MOST, _MUCH = Fraction(MOST_EPS_PRV), Fraction(4)  # that may not be enough, where none may be
 _LONGEST = 1 << 10_000  # denominators of exact ends are smaller: proofs have their digits
 
 
@@ -79,25 +79,32 @@ def proved_eps_prv(setting: Setting, question: AtDelta, answer: LeastEpsPrv) -> 
     width = found.width or Fraction(0)
     hair = _HAIR * max(question.tolerance, width)
     gap = hair * _mass(witness, delta)
-    broken = None
+    goals: dict[str, list[Goal]] = {"lower": [], "upper": []}
     end = _MOST if found.lower is None else min(found.lower - hair, _MOST)
     if witness is not None and end > 0:
-        goal = prover.goal(answer.eps, delta, end, None if end == _MOST else gap, witness)
-        every = [replace(goal, at_every=True)] * (found.lower is None)
-        broken = prover.confirmed("lower", [*every, goal])
+        for own in (_MOST, _MUCH) if end == _MOST else (end,):
+            near = gap if own == end != _MOST else None
+            goals["lower"].append(prover.goal(answer.eps, delta, own, near, witness))
+        if found.lower is None:
+            goals["lower"].insert(0, replace(goals["lower"][0], at_every=True))
     elif end > 0:
         prover.note("lower", "there is no witness")
     upper = found.upper
     if upper is not None and delta < 1:
         exact = prover.goal(answer.eps, delta, upper, Fraction(0))
         # Prices of shifts of published noise are exact, too.
-        goals = [exact] * (width == 0 or exact.is_pure)
-        goals.append(prover.goal(answer.eps, delta, upper + hair, gap))
-        kept = prover.confirmed("upper", goals)
+        goals["upper"] = [exact] * (width == 0 or exact.is_pure)
+        goals["upper"].append(prover.goal(answer.eps, delta, upper + hair, gap))
+    # At δ = 0 prices tell the upper end at once, if any do.
+    order = sorted(filter(goals.get, goals), reverse=not delta)
+    confirmed = {side: prover.confirmed(side, goals[side]) for side in order}
+    broken = confirmed.get("lower")
+    if "upper" in confirmed:
+        kept = confirmed["upper"]
         upper = None if kept is None else kept.claim.eps_prv
     lower = Fraction(0) if broken is None else None if broken.at_every else broken.claim.eps_prv
     if lower and found.lower is None:
-        prover.note("lower", f"it confirms that {_MOST} is not enough, for ∞ it has no proof")
+        prover.note("lower", f"it confirms that {lower} is not enough, for ∞ it has no proof")
     shown = None if broken is None else witness
     proved = Extended(lower, upper)
     return replace(answer, **prover.told(), eps_prv_enclosure=proved, witness=shown)

@@ -9,6 +9,9 @@ import dipapprox
 from dipapprox import Options, parse
 from dipapprox.kernel.errors import NotProved
 from dipapprox.kernel.replay import replay
+from dipapprox.privacy.run import Setting
+from dipapprox.proof_steps import ends, verdicts
+from dipapprox.proof_steps.verdicts import Goal
 from kernel.machines import RUN, Json, finite
 from kernel.test_published import violation_of
 from tests.cases import refuses
@@ -145,3 +148,23 @@ def test_endless_pipelines_are_proved() -> None:
         found = dipapprox.compose([*runs, run], options=Options(proved=True)).epsilon(delta)
         assert found.eps_prv_enclosure is not None and found.eps_prv_enclosure.infinite
         assert found.reason is None and found.proofs[-1].claim["eps_prv"] is None
+
+
+def test_where_there_is_no_proof_of_it_some_end_is_proved() -> None:
+    held = parse(GAUSS.replace("Gauss(q, 1 / eps)", "max(Gauss(q, 1 / eps), 0)"))
+    found = dipapprox.profile(held, eps=1, delta=0, options=Options(proved=True))
+    assert found.eps_prv_enclosure.lower == 4 and "it confirms that 4" in found.reason
+
+
+def test_at_delta_0_upper_ends_are_proved_first(monkeypatch) -> None:
+    """Prices tell them at once; a lower end of several numbers may take all the time there is."""
+    asked = []
+
+    def replayed(setting: Setting, goal: Goal) -> object:
+        asked.append(goal.witness is None)
+        return verdicts.replayed(setting, goal)
+
+    monkeypatch.setattr(ends, "replayed", replayed)
+    program = parse(PUBLISHED + "y <- Lap(q, 1 / eps)")
+    found = dipapprox.profile(program, eps=1, delta=0, options=Options(proved=True))
+    assert found.eps_prv_enclosure.upper == 1 and asked == [True, False]
