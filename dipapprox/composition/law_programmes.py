@@ -17,7 +17,7 @@ Integers = NDArray[np.int64]
 
 _AROUND = 4  # places from x_2 to those of a law to begin with
 _PIVOTS, _CLOSE, _NOTHING = 24, 2.0**-17, 1e-12
-_WIDE, _JUMP = 12, 4.0  # places on either side, levels
+_WIDE, _JUMP = 12, 1.5  # places on either side, levels
 _USABLE = 1e40  # of functions: where they are greater a law has nothing
 
 
