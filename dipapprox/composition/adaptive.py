@@ -33,8 +33,12 @@ Q masses, times (x_1 + x_2) (E - 1), are
 which for x_1 = x_2 are those of two outcomes.
 
 From above. H_t <= u_j at α_j = e^(j h). As α_j q/p lies at the same place between two of the α_j
-for all j, a chord between them has the same weights for all j. Beyond the last one, u does not
-increase; before the first one, it is 1.
+for all j, a chord between them has the same weights for all j; where h is a part of all losses, it
+is one of the α_j: the whole number next to ln(q/p) / h, of P masses that are rounded up and Q
+masses rounded down, is that place or one before it, where u is no smaller. Beyond the last one, u
+does not increase. Before the first one the chord to H_t(0) = 1 is above, 1 - (1 - u_0) α / α_0; it
+is raised by 2^-46, as e^-x of an x of relative error 2^-51 is off by 2^-51 x e^-x. If u_0 (1 + d)
+is above H_t(α_0), then 1 + d times the chord is above H_t: (1 - u_0) α / α_0 + u_0 α / α_0 <= 1.
 
 From below. At β_j = e^((j + 1/2) h) lines H_t(x) >= a_j - x b_j are known, those of one way to
 choose, which hold at all x. Of any pair, and of the line i(o) for each output,
@@ -43,16 +47,20 @@ choose, which hold at all x. Of any pair, and of the line i(o) for each output,
 
 the lines that are best are guessed, and the pair is the one that was best from above.
 
+Blocks. Of very many runs, m that follow one another have a profile of at most H_m, whatever came
+before; so all blocks are dominated by independent pairs of these profiles (Zhu, Dong, Wang, Optimal
+accounting of differential privacy via characteristic function, 2022, theorem 10): about 1/m of a
+run's variance comes on top. From below one pair is run all the time.
+
 Rounding. All of these are sums of products of numbers >= 0 in doubles, of m terms: one step errs by
 a factor within 1 ± (m + 2) 2^-52, whatever the order, and T steps within 1 ± 2 T (m + 2) 2^-52, as
 long as that is below 1/2. What underflows is less than 2^-1022 each; u is kept above 2^-900, of
 which that is less than a share of 2^-100, and 2^-900 is taken from a and added to b at the end.
 Weights, masses of P and of Q are rounded to the side that is safe beforehand.
 
-Source of (1): dynamic programming; for the optimal composition of fixed pairs compare Murtagh,
-Vadhan, The complexity of computing the optimal composition of differential privacy, 2016; of two
-outcomes Dong, Durfee, Rogers, Optimal differential privacy composition for exponential mechanisms,
-2020.
+Source of (1): dynamic programming; for fixed pairs compare Murtagh, Vadhan, The complexity of
+computing the optimal composition of differential privacy, 2016; for two outcomes Dong, Durfee,
+Rogers, Optimal differential privacy composition for exponential mechanisms, 2020.
 """
 
 from __future__ import annotations
@@ -68,6 +76,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from dipapprox.arithmetic import rounding
+from dipapprox.arithmetic.double_functions import exponential
 from dipapprox.arithmetic.enclosure import Enclosure
 from dipapprox.arithmetic.precision import enclosure_of, to_ball
 from dipapprox.composition.profile import Ends, ProfilePoint
@@ -81,10 +90,10 @@ Masses = Sequence[tuple[arb, arb]]  # (P mass, Q mass) of every outcome of a pai
 MOST_STEPS = 5_000  # runs: more are not gone through one by one
 _LEAST = 2.0**-900
 _MOST_PLACES = 400_000
-_COARSE, _MOST_HALVES = 3, 6  # 2^3 parts of a bounded range are halved at most so often
-_MOST_WORK = 2_000_000  # runs times places, where pairs are in a row: finer grids are not asked
+_COARSE, _MOST_HALVES = 3, 6  # 2^3 parts of a bounded range, or fewer, are halved so often
 _NEXT_TO = 1 + 2.0**-44  # what is greater by no more is not told from what is known, but added
-_NEGLIGIBLE = 1e-20  # masses beyond which a grid does not reach, about
+_ABSOLUTE = 2.0**-46  # more than numbers in [0, 1] err that are made of a few, e^-x among them
+_NEGLIGIBLE, _DEVIATIONS = 1e-20, 8  # masses beyond which a grid does not reach, about
 
 
 class AdaptiveProfile(Record):
@@ -120,7 +129,8 @@ class AdaptiveProfile(Record):
 
     def _value(self, place: int) -> arb:
         if place < -self.reach:
-            return arb(1)
+            less = 1 - self._value(-self.reach)
+            return 1 - less * to_ball(self.size * (place + self.reach)).exp()
         return to_ball(Fraction(float(self.upper[min(place, self.reach) + self.reach])))
 
 
@@ -131,6 +141,8 @@ class Stage(Record):
     above: Sequence[Masses]
     below: Sequence[Masses]  # pairs that may be run, about one for each of these
     times: int
+    # All losses are whole multiples of it, exactly; None if that is not known.
+    unit: Fraction | None = None
     # If those above are in a row, and there are others between them: pairs that bound these, parts
     # of the row by parts, then by halves of parts, and so on; the last ones are between neighbours.
     halves: Sequence[Sequence[Masses]] = ()
@@ -140,18 +152,17 @@ class Stage(Record):
 
 
 def bounded_range(
-    eps: arb, size: Fraction, times: int, sampled: Callable[[Masses], Masses]
+    eps: Fraction, size: Fraction, times: int, sampled: Callable[[Masses], Masses]
 ) -> Stage:
     """Return runs of which each has losses in some range of length ε that contains 0, by (3).
 
     Args:
         size: How far losses of two neighbouring pairs are apart, about; not below a part of ε.
-        sampled: What becomes of each pair.
+        sampled: What becomes of each pair; where all losses do, `unit` is no longer right.
     """
-    depth = max(ceil(log(float(eps.upper()) / float(size), 2)) - _COARSE, 0)
-    depth = min(depth, _MOST_HALVES)
-    top, count = eps.exp(), 2 ** (_COARSE + depth)
-    places = [(eps * k / count).exp() for k in range(count + 1)]
+    parts = min(max(ceil(log(float(eps / size), 2)), 1), _COARSE + _MOST_HALVES)
+    depth, top, count = max(parts - _COARSE, 0), to_ball(eps).exp(), 2**parts
+    places = [to_ball(eps * k / count).exp() for k in range(count + 1)]
 
     def pair(one: arb, two: arb) -> Masses:
         whole = (one + two) * (top - 1)
@@ -167,28 +178,37 @@ def bounded_range(
     ends = [pair(each, each) for each in places]
     strides = (2 ** (depth - k) for k in range(depth + 1))
     halves = [[pair(*each) for each in pairwise(places[::stride])] for stride in strides]
-    return Stage(ends, ends, times, halves)
+    return Stage(ends, ends, times, eps / count, halves)
 
 
 def adaptive_profile(
-    stages: Sequence[Stage], size: Fraction, reach: int | None = None
+    stages: Sequence[Stage],
+    size: Fraction,
+    reach: int | None = None,
+    negligible: float = _NEGLIGIBLE,
+    *,
+    below: bool = True,
 ) -> AdaptiveProfile:
     """Bound the profile of adaptive runs.
 
     Args:
         stages: In the order in which they are run, of at most `MOST_STEPS` runs.
-        size: h.
+        size: h, or about that.
         reach: How many places of either sign there are; if it is not given, all that matter.
+        negligible: About what is beyond the grid, then.
+        below: Whether from below as well.
 
     Raises:
         LimitReached: If the limits are, or the grid is too fine.
     """
     times = sum(stage.times for stage in stages)
+    units = [stage.unit for stage in stages if stage.unit is not None]
+    if units:
+        size = min(units) / ceil(min(units) / size)
     if reach is None:
-        most = max(likely_loss(stages), 1.0) + 2
-        if any(stage.halves for stage in stages):
-            size = max(size, finest_size(times, most))
-        reach = ceil(most / float(size))
+        # Chords move each loss by up to a place: all of them hardly by so many deviations.
+        moved = min(times, ceil(_DEVIATIONS * sqrt(times)))
+        reach = ceil(likely_loss(stages, negligible) / float(size)) + moved + 2
     h = float(size)
     check_atoms(2 * reach)
     if reach > _MOST_PLACES or times > MOST_STEPS:
@@ -202,15 +222,21 @@ def adaptive_profile(
     middle = np.exp((places + 0.5) * h)
     lines = np.where(places < 0, 1.0, 0.0), np.where(places < 0, 1.0, 0.0)
     for stage in reversed(stages):
+        exact = stage.unit is not None and not (stage.unit / size).denominator > 1
         kernels, *levels = (
-            [_kernel(each, size, 2 * reach + 1) for each in own if not stage.bound]
+            [_kernel(each, size, 2 * reach + 1, exact=exact) for each in own if not stage.bound]
             for own in (stage.above, *stage.halves)
         )
+        every = (abs(k) for each in (kernels, *levels) for own, _ in each for k, _ in own)
+        near = max(every, default=0)
+        fall = exponential(np.asarray(np.arange(-near, 0) * h, float)) * (1 - _ABSOLUTE)
         strategies = dict[int, _Strategy]()
         bound = None if stage.bound is None else stage.bound(size, reach)
         for _ in range(stage.times):
             check_limits()
-            upper, best = bound(upper) if bound else _worst(kernels, levels, upper)
+            upper, best = bound(upper) if bound else _worst(kernels, levels, upper, fall)
+            if not below:
+                continue
             is_used = np.bincount(best) > 0
             numbers, chosen = np.flatnonzero(is_used).tolist(), (is_used.cumsum() - 1)[best]
             for k in set(numbers) - strategies.keys():
@@ -244,40 +270,43 @@ _Kernel = tuple[Sequence[tuple[int, float]], float]
 """Σ_o p_o u(α q_o / p_o): weights by how many places they are further, and what q lacks."""
 
 
-def _kernel(masses: Masses, size: Fraction, most_places: int) -> _Kernel:
+def _kernel(masses: Masses, size: Fraction, most_places: int, *, exact: bool = False) -> _Kernel:
+    """Weights, by chords or, if all losses are on the grid exactly, by places alone."""
     step = to_ball(size)
     weights: dict[int, Fraction] = {}
     certain = Fraction(0)
     for p, q in masses:
-        most = _between(p).upper
-        if not most:
-            continue
-        least = _between(q).lower
-        if not least:
+        most, least = _between(p).upper, _between(q).lower
+        if not most or not least:
             certain += most
             continue
         ratio = to_ball(least / most).log() / step
-        place = enclosure_of(ratio).lower.__floor__()
-        share = ((step * (ratio - place)).exp() - 1) / (step.exp() - 1)
-        part = min(_between(share).lower, Fraction(1))
+        place, part = enclosure_of(ratio + exact / 2).lower.__floor__(), Fraction(0)
+        if not exact:
+            share = ((step * (ratio - place)).exp() - 1) / (step.exp() - 1)
+            part = min(_between(share).lower, Fraction(1))
         for further, weight in ((place, most * (1 - part)), (place + 1, most * part)):
-            # Beyond all places u is what it is at the last one, or before the first one.
-            kept = min(max(further, -most_places), most_places)
-            weights[kept] = weights.get(kept, Fraction(0)) + weight
-    given = [(place, rounding.above(weight)) for place, weight in sorted(weights.items())]
+            kept = min(further, most_places)  # beyond all places u is what it is at the last one
+            if kept < -most_places:  # far before the first one it is taken for 1
+                certain += weight
+            else:
+                weights[kept] = weights.get(kept, Fraction(0)) + weight
+    given = [(place, rounding.above(own)) for place, own in sorted(weights.items()) if own]
     return given, rounding.above(certain)
 
 
 def _worst(
-    kernels: Sequence[_Kernel], levels: Sequence[Sequence[_Kernel]], upper: Doubles
+    kernels: Sequence[_Kernel], levels: Sequence[Sequence[_Kernel]], upper: Doubles, fall: Doubles
 ) -> tuple[Doubles, NDArray[np.int_]]:
     """Apply (1) to kernels, and to what is between them; and say which one is best, about.
 
     Args:
         levels: Of halves (`Stage`): looked at where what bounds a part is more than what is known.
+        fall: e^(-k h), …, e^-h, up to the furthest place of all weights, rounded down.
     """
-    reach = max(abs(place) for each in (kernels, *levels) for own, _ in each for place, _ in own)
-    wide = np.concatenate((np.ones(reach), upper, np.full(reach, upper[-1])))
+    reach = len(fall)
+    before = np.minimum(1 - max(1 - upper[0], 0.0) * fall[-reach:] + _ABSOLUTE, 1)
+    wide = np.concatenate((before, upper, np.full(reach, upper[-1])))
     most, best = np.full_like(upper, _LEAST), np.zeros(len(upper), int)
     values, work = np.empty_like(upper), np.empty_like(upper)
 
@@ -297,13 +326,11 @@ def _worst(
     whole, count = slice(0, len(upper)), len(levels[0]) if levels else len(kernels)
     stride = max((len(kernels) - 1) // count, 1)
     for number in range(0, len(kernels), stride):
-        check_limits()
         note(number, whole)
     parts = [(part, whole) for part in range(count)]
     for level in levels:
         halves = []
         for part, where in parts:
-            check_limits()
             bound = of(level[part], where)
             (more,) = np.nonzero(bound > most[where] * _NEXT_TO)
             if len(more) and level is levels[-1]:
@@ -414,11 +441,6 @@ def _finite(masses: Masses, sign: int) -> list[tuple[float, float]]:
 def _between(ball: arb) -> Enclosure:
     """What a number >= 0 lies between."""
     return enclosure_of(ball).positive()
-
-
-def finest_size(times: int, most: float) -> Fraction:
-    """Return the least h for runs of bounded ranges, of losses that are up to `most` together."""
-    return Fraction(ceil(2**20 * times * most / _MOST_WORK), 2**20)
 
 
 def grid_size(step: float, times: int) -> Fraction:

@@ -223,7 +223,7 @@ def refined(mechanisms: Sequence[Mechanism], step: GridStep, parts: Fraction) ->
 
 def have_lattices(mechanisms: Sequence[Mechanism]) -> bool:
     """Whether the losses of atoms of much mass are multiples of one step, for each mechanism."""
-    return all(_lattice(each) is not None for each in mechanisms)
+    return bool(mechanisms) and all(_lattice(each) is not None for each in mechanisms)
 
 
 def first_step(mechanisms: Sequence[Mechanism], size: Fraction) -> tuple[GridStep, bool]:

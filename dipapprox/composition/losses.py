@@ -88,7 +88,6 @@ class GridLosses(Record):
     masses: Sequence[int]  # p >= 0
     others: Sequence[int]  # q >= 0; from above the same
     infinite: int  # the mass at infinity, >= 0
-    steepness: float = 0.0  # about -d ln H(e^ε) / dε where it is asked; 0 if there is no telling
 
     @property
     def atoms(self) -> int:

@@ -73,6 +73,10 @@ from dipapprox.limits import check_atoms, check_limits
 _DOUBLES, _HOPE = 2.0**-38, 7.0
 """About how accurate one of many runs is in doubles; and ln of by how much better it may be."""
 
+_LEAST_ASKED = -70.0  # ln of an H; of less it does not matter by which part it is off
+_LIKELY = 2.0**-6  # of a bound (1), about what H is at least
+_LITTLE = 4.0  # ln of the part of what H may be off that doubles lose where a tilt can see to it
+
 _SPARE = 16  # losses that are kept below those that seem to matter
 _PLACES = -7.0, 21.0
 _SECTIONS = 16  # ln λ is looked for there, in so many steps
@@ -104,6 +108,7 @@ class LossGrid(Record):
     weight: Fraction = Fraction(1)  # the δ that matters, about
     steepness: float = 0.0  # about -d ln H(e^ε) / dε there; 0 if it is not known
     way: PairWay = PairWay.PAIRS
+    part: float = 0.0  # by which part H may be off, if that is less; for H that are not tiny
 
     @property
     def bits(self) -> int:
@@ -121,6 +126,15 @@ class LossGrid(Record):
         return int(self.share * (1 << bits) * count)
 
 
+class Steepness(Record):
+    """About how steep H is where it is asked, and how great."""
+
+    size: float  # -d ln H(e^ε) / dε: the λ of the least bound (1); 0 where it is not asked
+    # The least λ for which what is lost to doubles is little enough; None if there is none.
+    tilt: float | None
+    likely: float  # H, roughly
+
+
 def share_of(accuracy: Fraction, times: Sequence[int]) -> Fraction:
     """Return what each cut of runs and the rounding of each may cost, of an accuracy of all."""
     return accuracy / (16 * sum(n.bit_length() for n in times) * sum(times))
@@ -131,23 +145,22 @@ def bits_of(size: Fraction) -> int:
     return size.denominator.bit_length() - size.numerator.bit_length() + 1
 
 
-def product(factors: Sequence[tuple[GridLosses, int]], grid: LossGrid) -> GridLosses:
+def product(
+    factors: Sequence[tuple[GridLosses, int]], grid: LossGrid, steep: Steepness | None = None
+) -> GridLosses:
     """Return the composition of runs.
 
     Args:
         factors: At least one, each a number of times, on one grid, of one unit and side.
+        steep: What is known of it: that from the other side is about as steep.
     """
     check_limits()
-    times = sum(times for _, times in factors)
-    doubtful = grid.logarithm - log(times * _DOUBLES)
-    steepness, tilt = _steepness([(_moment(one), n) for one, n in factors], grid, doubtful)
-    found: GridLosses | None = None
-    if tilt is not None and not grid.exact:
-        spread = transformed(factors, tilt, float(grid.share))
-        found = None if spread is None else _read_off(spread, grid, factors[0][0].bits)
-    if found is None:
-        found = _multiplied(factors, grid)
-    return replace(found, steepness=steepness)
+    steep = steep or steepness_of(factors, grid)
+    if steep.tilt is not None and not grid.exact:
+        spread = transformed(factors, steep.tilt, float(grid.share))
+        if spread is not None:
+            return _read_off(spread, grid, factors[0][0].bits)
+    return _multiplied(factors, grid)
 
 
 _Composed = tuple[GridLosses, int]  # of how many runs
@@ -259,19 +272,14 @@ def _moment(one: GridLosses) -> Callable[[float], float]:
     return moment
 
 
-def _steepness(
-    moments: Sequence[tuple[Callable[[float], float], int]], grid: LossGrid, doubtful: float
-) -> tuple[float, float | None]:
-    """Return about -d ln H(e^ε) / dε where H is asked, 0 where it is not, and how to tilt.
-
-    The first is the λ of the least bound of H; the other one the least λ for which what is lost to
-    doubles, a part of the bound, is little enough, None if there is none.
-
-    Args:
-        doubtful: ln of the greatest bound for which that is so.
-    """
+def steepness_of(factors: Sequence[tuple[GridLosses, int]], grid: LossGrid) -> Steepness:
+    """Return how steep the composition of runs is where it is asked, by (1)."""
+    # Of the bound, that part is lost to doubles.
+    doubles = log(sum(times for _, times in factors) * _DOUBLES)
+    moments = [(_moment(one), times) for one, times in factors]
+    logarithm = grid.logarithm
     if grid.budget is None and grid.delta is None:
-        return 0.0, 0.0 if doubtful >= 0 else None
+        return Steepness(0.0, 0.0 if logarithm >= doubles else None, 1.0)
 
     def whole(place: float) -> float:
         """(1) at ε = 0, of ln λ."""
@@ -299,10 +307,14 @@ def _steepness(
     place = least_place(budget if known is None else bound, *_PLACES, _SECTIONS)
     if known is None:
         known = budget(place)
-    elif bound(place) < grid.logarithm:  # masses count for less far from there
-        place = least(grid.logarithm, place)
-    most = max(bound(place), doubtful)
-    return exp(place), exp(least(most, place)) if most <= doubtful + _HOPE else None
+    if grid.part:
+        logarithm = min(logarithm, max(bound(place), _LEAST_ASKED) + log(grid.part))
+    if grid.budget is not None and bound(place) < logarithm:  # masses count for less from there on
+        place = least(logarithm, place)
+    likely, doubtful = exp(min(bound(place), 0.0)) * _LIKELY, logarithm - doubles
+    most = max(bound(place), doubtful - _LITTLE)
+    tilt = exp(least(most, place)) if most <= doubtful + _HOPE else None
+    return Steepness(exp(place), tilt, likely)
 
 
 def _logarithms(masses: Iterable[int], bits: int) -> NDArray[np.float64]:

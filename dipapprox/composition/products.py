@@ -24,19 +24,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import reduce
-from math import inf, prod, sqrt
+from math import prod
 
 from flint import arb
 
 from dipapprox.arithmetic.precision import to_ball
-from dipapprox.composition.adaptive import (
-    MOST_STEPS,
-    Stage,
-    adaptive_profile,
-    bounded_range,
-    finest_size,
-    grid_size,
-)
 from dipapprox.composition.catalogue import (
     MOST_LOSSES,
     DiscreteProfile,
@@ -47,13 +39,19 @@ from dipapprox.composition.catalogue import (
     outcomes_of,
     profile_of,
 )
+from dipapprox.composition.chosen_runs import (
+    MOST_OF_BLOCK,
+    Chosen,
+    blocks_of,
+    chosen_pairs,
+    pair_below,
+)
 from dipapprox.composition.divergences import Divergences, Statement, shift_of
 from dipapprox.composition.grid import Knot, ProfileOnGrid, between, choose_knots
 from dipapprox.composition.losses import BoundSide, GridLosses
 from dipapprox.composition.mechanisms import (
     Between,
     ConcentratedStatement,
-    ExponentialMechanism,
     Gaussian,
     Laplace,
     Mechanism,
@@ -108,7 +106,6 @@ class Piece(Record):
     sides: tuple[BoundSide, ...] = _BOTH  # from where the profile bounds the runs
 
 
-_Chosen = Between | ExponentialMechanism | Statement
 _Few = tuple[Outcomes, int, tuple[BoundSide, ...]]
 """Runs of few outcomes, how many, and sides as of a `Piece`."""
 
@@ -129,13 +126,13 @@ def pieces_of(runs: Sequence[RepeatedRun], grid: LossGrid, *, added: bool) -> li
     noise = _noise_of(runs)
     if noise is not None:
         return [Piece(noise.profile(bits), 1)]
-    several_pairs: list[tuple[Between | ExponentialMechanism, Fraction, int]] = []
+    chosen: list[Chosen] = []
     stated: list[tuple[Statement, Fraction]] = []
     found: list[Piece] = []
     few: list[_Few] = []
     statements: list[tuple[Statement, int]] = []
     square = Fraction(0)
-    steps, stated_runs = 0, _stated_runs(runs)
+    stated_runs = _stated_runs(runs)
     last: Statement | None = None
     free = together = not any(chosen_pairs(run.mechanism, grid.way) for run in runs)
     for run in runs:
@@ -144,9 +141,8 @@ def pieces_of(runs: Sequence[RepeatedRun], grid: LossGrid, *, added: bool) -> li
             stated.append((inner, rate))
             if stated_runs <= MOST_STATED:
                 continue
-        elif inner is not None and steps + run.times <= MOST_STEPS:
-            steps += run.times
-            several_pairs.append((inner, rate, run.times))
+        elif inner is not None:
+            chosen.append((inner, rate, run.times))
             continue
         times = run.times
         match run.mechanism:
@@ -157,8 +153,8 @@ def pieces_of(runs: Sequence[RepeatedRun], grid: LossGrid, *, added: bool) -> li
                 last, free = statement if free else last, False
             case mechanism if free and has_choice(mechanism):
                 free = False
-                for chosen, count in ((True, 1), (False, times - 1)):
-                    profile = profile_of(mechanism, bits, chosen=chosen)
+                for worst, count in ((True, 1), (False, times - 1)):
+                    profile = profile_of(mechanism, bits, chosen=worst)
                     profile = ReversedProfile(profile) if added else profile
                     found += [Piece(profile, count)] * (count > 0)
             case _:
@@ -179,12 +175,14 @@ def pieces_of(runs: Sequence[RepeatedRun], grid: LossGrid, *, added: bool) -> li
         found += [Piece(above, 1)] * (not statements)
     found += _divergences(statements, last, square, asked, bits, above, together=together)
     found += _grouped(few)
-    if several_pairs:
-        # Beside many other losses it may cost what a quarter of them does, not that of one alone.
-        beside = max(sum(piece.times for piece in found) / 4, 1.0)
-        size = grid_size(float(grid.step.loss(1)) * sqrt(beside), steps)
-        stages = [_stage(*each, size, added=added) for each in several_pairs]
-        found.append(Piece(adaptive_profile(stages, size), 1))
+    if chosen:
+        beside, step = sum(piece.times for piece in found), float(grid.step.loss(1))
+        whole, blocks = blocks_of(chosen, beside, step, float(grid.share), added=added)
+        sides = _BOTH if whole else (_ABOVE,)
+        found += (Piece(profile, many, sides) for profile, many in blocks)
+        for inner, rate, times in [] if whole else chosen:
+            pair = pair_below(inner, rate, bits, added=added)
+            found += _grouped([(pair, times, (_BELOW,))])
     return found
 
 
@@ -276,50 +274,31 @@ def counts_of(runs: Sequence[RepeatedRun]) -> list[int]:
         if outcomes is not None:
             found += (count for _, count in group_sizes(outcomes, run.times))
         else:
-            alone = isinstance(run.mechanism, Gaussian | Statement)
-            found.append(1 if alone or chosen_pairs(inner, PairWay.PAIRS) else run.times)
+            together = isinstance(run.mechanism, Gaussian | Statement)
+            several = chosen_pairs(inner, PairWay.PAIRS)
+            blocks = 1 + run.times // MOST_OF_BLOCK if several else run.times
+            found.append(1 if together else blocks)
     return found
 
 
 _ROUGH_BITS = 64
 _FEW_RUNS = 100
-_FAR = 5.0  # losses of runs of bounded ranges are not greater, in deviations, about
 
 
-def resolution_of(run: RepeatedRun, way: PairWay) -> float | None:
-    """The step whose cost for all runs is about that of the losses at which pairs are known."""
-    inner, rate = unsampled(run.mechanism)
-    times, root = run.times, sqrt(run.times)
-    if (
-        way is PairWay.RANGES
-        and isinstance(inner, ExponentialMechanism)
-        and 1 < times <= MOST_STEPS
-    ):
-        eps = float(inner.eps)
-        most = min(times * eps, _FAR * root * eps + times * eps**2 / 8)
-        return float(finest_size(times, most + 2)) * root / 4
-    if way is PairWay.STATED and isinstance(inner, Statement):
-        return inf
-    if not isinstance(inner, Between) or inner.resolution is None:
-        return None
-    return float(inner.resolution * rate * root)
-
-
-def ways_of(runs: Sequence[RepeatedRun]) -> list[PairWay]:
-    """Return in which ways runs may be bounded, the one first that is likely to be enough.
+def pair_ways(runs: Sequence[RepeatedRun]) -> list[PairWay]:
+    """Return in which ways runs may be bounded, that which costs least first, as a rule.
 
     The order of two mechanisms of which pairs are chosen matters, and that of bounded ranges is
     nobody's to say: so they are one, which may come after all that has one pair above it.
     """
-    found = [PairWay.PAIRS]
-    several = [run for run in runs if chosen_pairs(run.mechanism, PairWay.PAIRS)]
-    ranged = [
-        run for run in runs if chosen_pairs(run.mechanism, PairWay.RANGES) and run not in several
-    ]
-    one = len({run.mechanism for run in ranged}) == 1 and not several
-    if one and 1 < sum(run.times for run in ranged) <= MOST_STEPS:
-        found.append(PairWay.RANGES)
+    several = any(chosen_pairs(run.mechanism, PairWay.PAIRS) for run in runs)
+    ranged = [run for run in runs if chosen_pairs(run.mechanism, PairWay.RANGES)]
+    count = sum(run.times for run in ranged)
     stated = [run for run in runs if isinstance(unsampled(run.mechanism)[0], Statement)]
+    found = [PairWay.PAIRS]
+    if count > 1 and not several and len({run.mechanism for run in ranged}) == 1:
+        first = [PairWay.RANGES, *found * bool(stated)]
+        found = first if count <= MOST_OF_BLOCK else [PairWay.PAIRS, PairWay.RANGES]
     if several and sum(run.times for run in stated if isinstance(run.mechanism, Statement)) > 1:
         found.append(PairWay.HULLS)
     if not several and len({run.mechanism for run in stated}) == 1:
@@ -351,42 +330,6 @@ def are_attained(runs: Sequence[RepeatedRun], way: PairWay) -> bool:
     if any(run.times > 1 or not has_choice(run.mechanism) for run in others):
         return False
     return not others or (len(others) == 1 and not any(chosen))
-
-
-def chosen_pairs(mechanism: Mechanism, way: PairWay) -> tuple[_Chosen, Fraction] | None:
-    """Return a mechanism whose pairs are chosen by what came, and the rate of its sample."""
-    inner, rate = unsampled(mechanism)
-    match inner:
-        case Between(worst=worst) if worst and way is not PairWay.HULLS:
-            return inner, rate
-        case ExponentialMechanism() if way is PairWay.RANGES:
-            return inner, rate
-        case RenyiStatement() | ConcentratedStatement() if way is PairWay.STATED:
-            return inner, rate
-    return None
-
-
-def _stage(
-    inner: Between | ExponentialMechanism,
-    rate: Fraction,
-    times: int,
-    size: Fraction,
-    *,
-    added: bool,
-) -> Stage:
-    share = to_ball(rate)
-
-    def masses(pair: Iterable[tuple[arb, arb]]) -> list[tuple[arb, arb]]:
-        sampled = [(share * p + (1 - share) * q, q) for p, q in pair]
-        return [(q, p) for p, q in sampled] if added else sampled
-
-    if not isinstance(inner, Between):
-        return bounded_range(to_ball(inner.eps), size, times, masses)
-    above, below = (
-        [masses((to_ball(p), to_ball(q)) for p, q in pair) for pair in pairs]
-        for pairs in (inner.worst, inner.chosen)
-    )
-    return Stage(above, below, times)
 
 
 def _parts(mechanism: Mechanism) -> list[tuple[Mechanism, tuple[BoundSide, ...]]]:

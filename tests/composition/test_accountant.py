@@ -50,6 +50,7 @@ from dipapprox.composition.powers import LossGrid, PairWay
 from dipapprox.composition.powers import product as power_product
 from dipapprox.composition.product_measures import ProductMeasures
 from dipapprox.composition.products import RepeatedRun, factors_of, pieces_of, working_bits
+from dipapprox.data_classes import replace
 from dipapprox.events.canonical import canonical
 from dipapprox.events.event import Event, Marginal, Part
 from dipapprox.laws.distribution import Distribution
@@ -415,6 +416,17 @@ def test_each_run_has_its_own_pairs() -> None:
     assert truth((one, two, one), F(11, 10)) != truth((two, one, one), F(11, 10))
 
 
+def test_losses_far_beyond_the_grid_are_not_taken_for_smaller_ones() -> None:
+    """Before the first place a profile is at most a chord to 1, which it does not reach there."""
+    few = (F(1, 8), F(1, 2**40)), (F(7, 8), 1 - F(1, 2**40))
+    with precision(128):
+        found = adaptive_profile([stage((few,), 2)], F(1, 10), 8)
+        for alpha in (F(1), F(5, 4), F(2)):
+            assert truth(((few,), (few,)), alpha) <= F(
+                float(found.at(to_ball(alpha)).bound.upper())
+            )
+
+
 @pytest.mark.parametrize("rate", [1, F(1, 4)])
 def test_bounded_ranges_hold_all_strategies(rate) -> None:
     """Pairs of two outcomes, others than those that are looked at, after one another."""
@@ -431,7 +443,8 @@ def test_bounded_ranges_hold_all_strategies(rate) -> None:
         return tuple((F(p) * rate + F(q) * (1 - rate), F(q)) for p, q in both)
 
     with precision(128):
-        row = bounded_range(to_ball(F(eps)), F(1, 50), 2, sampled)
+        row = bounded_range(F(eps), F(1, 50), 2, sampled)
+        row = row if rate == 1 else replace(row, unit=None)
         found = adaptive_profile([row], F(1, 50))
         ours = tuple(pair(eps * k / 31) for k in range(1, 31))
         for alpha in (F(1, 3), F(1), F(5, 4), F(2), F(3)):

@@ -557,6 +557,38 @@ def test_several_worst_pairs_are_chosen_from() -> None:
     assert low <= most and least <= high and most - least <= F(1, 100)
 
 
+def test_answers_say_whether_the_order_of_runs_matters() -> None:
+    """Where pairs of different programs may be chosen, and nowhere else."""
+
+    def ranges(eps: str, **others: object) -> dict[str, object]:
+        return {"mechanism": "exponential_mechanism", "eps": eps, **others}
+
+    def program(tail: str) -> dict[str, object]:
+        parsed = dipapprox.parse(f"input q in 0..2\noutput out in 0..2\nadjacent linf 1\n{tail}")
+        return {"program": parsed, "eps": 1}
+
+    several = program(
+        "out <- 0\nr <- Lap(q, 1)\ns <- Lap(2 * q * q, 2)\n"
+        "if r >= 1 then\n out <- 1\nelif s > 3 then\n out <- 2\nend\n"
+    )
+    other = program("r <- Lap(q, 1)\nout <- 0\nif r >= 1 then\n out <- 1\nend\n")
+    noise: dict[str, object] = {"mechanism": "laplace", "scale": 3}
+    statement: dict[str, object] = {"mechanism": "zcdp", "rho": "1/100"}
+    for runs, order in (
+        ([several, other], "as listed"),
+        ([ranges("1/2"), noise, ranges("1/3")], "any"),
+        ([ranges("1/2"), ranges("1/2", subsample="1/3")], "any"),
+        ([several, ranges("1/2", times=2)], "any"),
+        ([ranges("1/2"), noise, ranges("1/2", times=2)], "any"),
+        ([several, noise], "any"),
+        ([statement, ranges("1/2")], "any"),
+    ):
+        answer = dipapprox.compose(runs).delta("1/10", "0.01")
+        assert answer.to_dict()["order"] == order
+        told = "programs in that of the list, all else in any"
+        assert (told in " ".join(str(answer).split())) is (order == "as listed")
+
+
 def told(run: dict[str, object], delta: str) -> Extended:
     answer = dipapprox.compose([run]).epsilon(delta)
     assert answer.reason is None and answer.eps_prv_enclosure is not None

@@ -62,17 +62,16 @@ Recorder = Callable[[ComposedAnswer, Options], Certificate]  # what writes certi
 _One = AtDelta | AtEpsPrv  # asks for one number
 Number = int | Fraction | Decimal | str  # an exact number: "0.1", "1/10", Fraction(1, 10)
 DEFAULT_WIDTH = Fraction(1, 1000)  # of a least eps_prv; of a least delta, as a share of it
-_LEAST_DELTA = Fraction(1, 10**30)
-_PURE_BITS = 128
+_NO, _LEAST_DELTA = Fraction(0), Fraction(1, 10**30)
 _SHARES = (Fraction(1, 4), Fraction(1, 2**8), Fraction(1, 2**16), Fraction(1, 2**26))
 """Of claimed deltas: how narrow the interval is to be, one after the other."""
 
 _WIDTHS = tuple(Fraction(1, 2**k) for k in (4, 10, 16, 22))
-_MOST_EXACT_RUNS = 128
 _FEW_RUNS = 16  # of which the greatest losses may be a narrower bound
-_MOST_RATIOS = 1024  # of exact profiles
-_EXACT_BITS = 256
+_MOST_EXACT_RUNS, _MOST_RATIOS = 128, 1024  # of exact profiles
+_PURE_BITS, _EXACT_BITS = 128, 256
 _EXACT_WIDTH = Fraction(1, 2**100)  # of the interval of an exact δ, as a share of it
+_SPARE = 2**4  # pairs of programs are so much more accurate than has turned out to be wanted
 _LEAST_GAIN = 0.1  # by which an interval with a lower end gets narrower, else a step is vain
 _MOST_VAIN = 2  # vain steps in a row after which pairs of programs get no finer
 _NEARLY = "{} is nearly the least one: it lies in the narrowest interval"
@@ -121,21 +120,20 @@ class Composed:
             return replace(told, delta=delta, eps_prv_enclosure=least, exact=budget)
         accuracy = delta * min(width, Fraction(1))
         found, reason = self._alone(AtDelta(delta, width)) or self._ask(
-            accuracy, lambda each: each.epsilon(delta, width, self._progress)
+            accuracy, lambda each, known: each.epsilon(delta, width, self._progress, known)
         )
         least = Extended(Fraction(0), None) if found is None else found.bounds[0]
         open_ = not least.is_within(width) and reason != INTERRUPTED
         runs, lost = self._bounded
-        few = lost or self.pipeline.times <= _FEW_RUNS
-        if found is not None and open_ and few and lost <= delta:
+        few = self.pipeline.times <= _FEW_RUNS
+        if found is not None and open_ and (lost or few) and lost <= delta:
             pure = self._pure(begun, width, runs)
             most = pure.eps_prv_enclosure or Extended(Fraction(0), None)
             if lost < delta:  # else less than the greatest losses is not enough
                 most = Extended.at_most(most.upper, LOSSES)
             least = least.meet(most, COST)
             reason = None if least.is_within(width) else reason or pure.reason
-        told = self._answer(begun, found, reason)
-        return replace(told, delta=delta, eps_prv_enclosure=least)
+        return replace(self._answer(begun, found, reason), delta=delta, eps_prv_enclosure=least)
 
     @sound_arithmetic()
     def delta(self, eps_prv: Number, width: Number | None = None) -> ComposedAnswer:
@@ -155,18 +153,12 @@ class Composed:
         if line is not None:
             told = Extended.of(_exactly(line, eps_prv, None), CLOSED_FORM)
             return replace(self._answer(begun, told=told), eps_prv=eps_prv, exact=line)
-        wanted = narrow or DEFAULT_WIDTH
-        told = _UNKNOWN
-        while True:
-            found, reason = self._delta(eps_prv, wanted)
-            told = told.meet(_unit(found), _DELTA)
-            bounds = told.enclosure()
-            if narrow is not None or reason or bounds.width <= bounds.upper * DEFAULT_WIDTH:
-                break
-            wanted = max(bounds.upper, bounds.width / 2**20) * DEFAULT_WIDTH / 2
-            if bounds.upper <= _LEAST_DELTA:
-                break
-        if (not told.lower and told.upper) or self._bounded[1]:
+        if not self.pipeline.programs and (pure := self._beyond_losses(begun, eps_prv)):
+            return replace(self._answer(begun, told=pure), eps_prv=eps_prv)
+        wanted = (_LEAST_DELTA, DEFAULT_WIDTH) if narrow is None else (narrow, _NO)
+        found, reason = self._delta(eps_prv, *wanted)
+        told = _unit(found)
+        if self.pipeline.programs and ((not told.lower and told.upper) or self._bounded[1]):
             pure = self._beyond_losses(begun, eps_prv)
             told, reason = (told, reason) if pure is None else (pure, None)
         return replace(self._answer(begun, found, reason, told), eps_prv=eps_prv)
@@ -183,17 +175,17 @@ class Composed:
         begun = time.monotonic()
         budgets = evenly(exact_rational(low, "low"), exact_rational(high, "high"), points)
         wanted = exact_rational(width, "width")
-        exact = self._exact
-        if exact is not None:
+        if (exact := self._exact) is not None:
             known = [_exactly(exact.line(budget), budget, None) for budget in budgets]
-            profiled = ComposedCurve.of(budgets, known, exact.pieces())
-            return replace(self._answer(begun), curve=profiled)
-        found, reason = self._ask(wanted, lambda each: each.delta(budgets, wanted, self._progress))
+            curve = ComposedCurve.of(budgets, known, exact.pieces())
+            return replace(self._answer(begun), curve=curve)
+        found, reason = self._ask(
+            wanted, lambda each, known: each.delta(budgets, wanted, self._progress, known)
+        )
         ends = [UNIT] * len(budgets)
         if found is not None:
             ends = [_unit(replace(found, bounds=(each,))).enclosure() for each in found.bounds]
-        profiled = ComposedCurve.of(budgets, ends)
-        return replace(self._answer(begun, found, reason), curve=profiled)
+        return replace(self._answer(begun, found, reason), curve=ComposedCurve.of(budgets, ends))
 
     @sound_arithmetic()
     def verify(self, eps_prv: Number, delta: Number) -> ComposedAnswer:
@@ -224,13 +216,13 @@ class Composed:
             # What is far off is told by intervals that are far wider than the claimed delta.
             wide = [width for width in _WIDTHS if width > delta]
             for width in (*wide, *(delta * share for share in _SHARES)):
-                found, reason = self._delta(eps_prv, width)
+                found, reason = self._delta(eps_prv, width, known=found)
                 known = known.meet(_unit(found), _DELTA)
                 if reason is not None or _verdict(known, delta) is not Answer.UNKNOWN:
                     break
         verdict = _verdict(known, delta)
-        reason = reason or _NEARLY.format("delta")
-        told = self._answer(begun, found, reason if verdict is Answer.UNKNOWN else None, known)
+        reason = reason or _NEARLY.format("delta") if verdict is Answer.UNKNOWN else None
+        told = self._answer(begun, found, reason, known)
         return replace(told, eps_prv=eps_prv, delta=delta, answer=verdict, exact=line)
 
     @sound_arithmetic()
@@ -280,8 +272,7 @@ class Composed:
         """
         runs, none = list[PipelineRun](), Fraction(1)
         for run in self.pipeline.runs:
-            inner, kept = run.what, run
-            few = run.times <= _FEW_RUNS  # else δ has very many digits
+            inner, kept, few = run.what, run, run.times <= _FEW_RUNS  # else δ has many digits
             if isinstance(inner, ApproximateStatement) and run.rate is None and few:
                 none *= (1 - inner.delta) ** run.times
                 kept = replace(run, what=replace(inner, delta=Fraction(0)))
@@ -357,27 +348,34 @@ class Composed:
             return Found((told,), None, 0, None), reason
         return None, end.reason
 
-    def _delta(self, eps_prv: Fraction, width: Fraction) -> tuple[Found | None, str | None]:
-        return self._alone(AtEpsPrv(eps_prv, width)) or self._ask(
-            width, lambda each: each.delta([eps_prv], width, self._progress)
+    def _delta(
+        self, eps_prv: Fraction, width: Fraction, share: Fraction = _NO, known: Found | None = None
+    ) -> tuple[Found | None, str | None]:
+        """Ask so narrow an interval of δ, or one that is such a share of it."""
+        return self._alone(AtEpsPrv(eps_prv, None if share else width)) or self._ask(
+            max(width, share),
+            lambda each, known: each.delta([eps_prv], width, self._progress, known, share),
+            known,
         )
 
     def _ask(
-        self, accuracy: Fraction, ask: Callable[[Composition], Found]
+        self,
+        accuracy: Fraction,
+        ask: Callable[[Composition, Found | None], Found],
+        known: Found | None = None,
     ) -> tuple[Found | None, str | None]:
         """Ask a composition, of ever finer pairs of programs; also return why it is not narrower.
 
         None if a limit ends it before anything is known.
         """
-        known: Found | None = None
         vain = 0  # times in a row
         with EarlyEnd() as end, limited(self._options.limits):
             while True:
-                found = ask(self._mechanisms.composition(accuracy))
-                if known is not None:
-                    both = zip(known.bounds, found.bounds, strict=True)
-                    found = replace(found, bounds=tuple(old.meet(new, COST) for old, new in both))
+                found = ask(self._mechanisms.composition(accuracy), known)
                 gained = 1.0 if known is None else gain(known.bounds, found.bounds)
+                if found.accuracy is not None:
+                    known, accuracy = found, found.accuracy / _SPARE
+                    continue
                 known, below = found, any(each.lower for each in found.bounds)
                 vain = 0 if below and gained >= _LEAST_GAIN else vain + 1
                 stuck = found.reason is not None and found.reason.startswith(STUCK)
@@ -388,8 +386,7 @@ class Composed:
     @cached_property
     def _exact(self) -> ExactProfile | None:
         """The exact profile, if few numbers tell it."""
-        programs = any(isinstance(run.what, ProgramAt) for run in self.pipeline.runs)
-        if not programs and self.pipeline.times <= _MOST_EXACT_RUNS:
+        if not self.pipeline.programs and self.pipeline.times <= _MOST_EXACT_RUNS:
             with EarlyEnd(), limited(self._options.limits):
                 composition = self._mechanisms.composition(Fraction(1))
                 with at_most(atoms=_MOST_RATIOS):

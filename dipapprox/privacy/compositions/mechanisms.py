@@ -50,7 +50,7 @@ class Mechanisms:
             for each, n in Counter(self._mechanisms(run, share)).items():
                 together = n if n * run.times <= MOST_RUNS else 1
                 runs += [RepeatedRun(each, together * run.times)] * (n // together)
-        return Composition(tuple(runs))
+        return Composition(tuple(runs), accuracy if self._pipeline.programs else Fraction(0))
 
     def refined(self) -> bool:
         """Look at the pairs of programs at more places; False if that is not possible."""

@@ -116,7 +116,12 @@ class Pipeline(Record):
     @property
     def ordered(self) -> bool:
         """Whether the order of runs may matter: that of programs with several worst pairs does."""
-        return sum(isinstance(run.what, ProgramAt) for run in self.runs) > 1
+        return len(self.programs) > 1
+
+    @property
+    def programs(self) -> list[ProgramAt]:
+        """Those that are run, in order."""
+        return [run.what for run in self.runs if isinstance(run.what, ProgramAt)]
 
     @property
     def times(self) -> int:

@@ -274,11 +274,14 @@ def undominated(rows: Sequence[Row], margin: Fraction = _MARGIN) -> list[tuple[M
             return []
         best = left[0]
         alphas = sorted({_whole(p, q) for p, q in rows[best] if _middle(p) and _middle(q)})
+        alphas += [each + (each >> _PLACE_BITS) + 2 for each in alphas[-1:]]  # beyond all ratios
         limits = []
         below = np.zeros(len(left), dtype=bool)
         for alpha in (0, *alphas):
             values = np.maximum(tops[left] - alpha * bottoms[left], 0).sum(axis=1)
-            limit = max(int(values[0]), _UNIT << _PLACE_BITS if not alpha else 0) + raised
+            # Where it has nothing, others of about its greatest ratio have nothing, either.
+            limit = int(values[0]) + raised if values[0] else 0
+            limit = limit if alpha else max(limit, (_UNIT << _PLACE_BITS) + raised)
             limits.append(limit)
             below = below | (values > limit)
         # No profile exceeds 1, which is its value at 0: masses are those of distributions.
