@@ -273,8 +273,9 @@ class _Search:
         self._asked, self._delta, self._least = asked, asked.delta, composition.accuracy
         self._accuracy = asked.accuracy(known.bounds, _ONE)
         self._mechanisms = [run.mechanism for run in self._runs]
-        if way is PairWay.RANGES:  # then those whose pairs are chosen have no atoms
-            self._mechanisms = [each for each in self._mechanisms if not chosen_pairs(each, way)]
+        rest = [each for each in self._mechanisms if not chosen_pairs(each, way)]
+        if way is PairWay.RANGES and not have_lattices(rest):  # beside these finer grids are needed
+            self._mechanisms = rest  # those whose pairs are chosen have no atoms
         self._attained = are_attained(self._runs, way)
         resolutions = [resolution_of(run.mechanism, run.times, way) for run in self._runs]
         # Pairs are known at losses so far apart; finer steps tell hardly more.

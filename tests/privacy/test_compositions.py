@@ -676,3 +676,18 @@ def test_greatest_losses_of_samples_are_finite_however_large() -> None:
     found = composed.epsilon(0).eps_prv_enclosure
     assert not found.infinite and abs(found.upper - 10**60) < 10**30
     assert composed.verify("1e61", 0).answer is Answer.DP
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"mechanism": "randomised_response", "probability": "3/4", "times": 3},
+        {"mechanism": "approx_dp", "eps": "1/2", "delta": "1/1000"},
+        {"mechanism": "discrete_laplace", "scale": 1},
+    ],
+    ids=lambda run: run["mechanism"],
+)
+def test_grids_get_finer_where_bounded_ranges_are_beside_a_lattice(beside) -> None:
+    runs = [{"mechanism": "exponential_mechanism", "eps": 1, "times": 2}, beside]
+    answer = dipapprox.compose(runs, adjacency="substitution").epsilon("1/100", "1/1000")
+    assert answer.reason is None and answer.eps_prv_enclosure.width <= Fraction(1, 1000)
