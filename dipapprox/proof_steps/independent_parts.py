@@ -355,7 +355,8 @@ def _grids(top: Fraction, number: int, delta: Fraction) -> Iterator[tuple[Fracti
     """Where losses lie, finer and finer; for δ = 0 only the greatest one counts."""
     for finer in _FINER if delta else ():
         more = 2 * log2(number) + log2(finer) - log2(delta)
-        yield Fraction(1, ceil(finer / top)), 64 + ceil(more)
+        # Where no finite loss is above 0 any step will do.
+        yield Fraction(1, ceil(finer / top) if top else 1), 64 + ceil(more)
     if not delta:
         yield Fraction(1), 64
 

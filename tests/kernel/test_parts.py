@@ -132,6 +132,15 @@ def test_the_worst_pair_is_bounded_closely(norm, adjacent) -> None:
             parts_proof(given, claim("Not_DP", HALF, true * 1.001), named)
 
 
+def test_losses_that_are_0_or_infinite_lie_on_any_grid() -> None:
+    told = [[Fraction(k == o) for o in range(3)] for k in range(2)]
+    given, named = machine([told, told], {"norm": "all"}), ((Fraction(0),) * 2, (Fraction(1),) * 2)
+    said = claim("Not_DP", HALF, 0.9)
+    assert replay(given, said, parts_proof(given, said, named))
+    same = machine([[told[0]] * 2] * 2, {"norm": "all"})
+    refuses((NoCertificate, NotProved), None, parts_proof, same, said, named)
+
+
 def test_pairs_that_are_listed_are_those_that_are_meant() -> None:
     """Adjacent or not: of those that are, one input changes, of one that is listed, both do."""
     kinds = [random_rows(random.Random(5), 2)] * 2
