@@ -82,9 +82,9 @@ def proved_eps_prv(setting: Setting, question: AtDelta, answer: LeastEpsPrv) -> 
     goals: dict[str, list[Goal]] = {"lower": [], "upper": []}
     end = _MOST if found.lower is None else min(found.lower - hair, _MOST)
     if witness is not None and end > 0:
-        for own in (_MOST, _MUCH) if end == _MOST else (end,):
-            near = gap if own == end != _MOST else None
-            goals["lower"].append(prover.goal(answer.eps, delta, own, near, witness))
+        near = None if end == _MOST else gap
+        own = [_MOST, _MUCH] if end == _MOST else [end]
+        goals["lower"] = [prover.goal(answer.eps, delta, each, near, witness) for each in own]
         if found.lower is None:
             goals["lower"].insert(0, replace(goals["lower"][0], at_every=True))
     elif end > 0:
@@ -103,8 +103,9 @@ def proved_eps_prv(setting: Setting, question: AtDelta, answer: LeastEpsPrv) -> 
         kept = confirmed["upper"]
         upper = None if kept is None else kept.claim.eps_prv
     lower = Fraction(0) if broken is None else None if broken.at_every else broken.claim.eps_prv
-    if lower and found.lower is None:
-        prover.note("lower", f"it confirms that {lower} is not enough, for ∞ it has no proof")
+    if lower and end == _MOST:
+        more = "∞" if found.lower is None else "more"
+        prover.note("lower", f"it confirms that {lower} is not enough, for {more} it has no proof")
     shown = None if broken is None else witness
     proved = Extended(lower, upper)
     return replace(answer, **prover.told(), eps_prv_enclosure=proved, witness=shown)
