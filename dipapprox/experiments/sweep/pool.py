@@ -10,24 +10,23 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import itertools
 import logging
 import os
-import queue
 import re
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
+from functools import partial
+from itertools import islice
 from multiprocessing import Pipe
-from typing import Any, TypeVar
 
 from dipapprox.errors import BrokenInvariant, UserError
 from dipapprox.experiments.sweep.spec import Answered, Case, CaseOutcome
 
-_T = TypeVar("_T")
 _WORKER = (sys.executable, "-m", "dipapprox.experiments.sweep.sweep")
 _KILLED = CaseOutcome(None, "killed twice from outside: did the machine run out of memory?", 0.0)
 
@@ -63,14 +62,11 @@ def run_locally(cases: Iterator[Case], jobs: int) -> Generator[list[Answered], N
 
 
 class Pool:
-    """Runs cases, `jobs` at a time, each in a worker and a thread that waits for it.
-
-    For one thread at a time.
-    """
+    """Runs cases, `jobs` at a time, each in a worker and a thread that waits for it."""
 
     def __init__(self, jobs: int) -> None:
         self._jobs = jobs
-        self._lock = threading.Lock()  # for all that follows, and for the iterator of cases
+        self._lock = threading.Lock()  # for all that follows
         self._closed = False
         self._workers: set[Worker] = set()
         self._idle: list[Worker] = []
@@ -81,44 +77,25 @@ class Pool:
         Raises:
             WorkerLost: If workers die as they begin, twice in a row.
         """
-        found = queue.SimpleQueue[Answered | BaseException | None]()
-
-        def following() -> Case | None:
-            with self._lock:
-                return None if self._closed else next(cases, None)
-
-        def work(case: Case | None) -> None:
-            end: BaseException | None = None
+        with ThreadPoolExecutor(self._jobs) as threads:
             try:
-                while case is not None:
-                    found.put((case, self._outcome(case)))
-                    case = following()
-            except BaseException as error:
-                end = error
-            found.put(end)
-
-        busy = 0
-        try:
-            while busy < self._jobs and (case := following()) is not None:
-                threading.Thread(target=work, args=(case,), daemon=True).start()
-                busy += 1
-            while busy:
-                answered, failures = list[Answered](), list[BaseException]()
-                for each in _taken(found):
-                    busy -= each is None
-                    if isinstance(each, BaseException):
-                        failures.append(each)
-                    elif each is not None:
-                        answered.append(each)
-                if answered:
-                    yield answered
-                if failures:
-                    raise failures[0]
-        finally:
-            if busy:
+                yield from _run(
+                    cases, lambda each: threads.submit(self.outcomes, each), lambda: self._jobs
+                )
+            except BaseException:
                 self.close()  # its answers are for nobody
+                raise
 
-    def _outcome(self, case: Case) -> CaseOutcome:
+    def outcomes(self, bundle: Sequence[Case]) -> list[CaseOutcome]:
+        """Run cases in order: at least the first, and others as long as all take a moment."""
+        end = time.monotonic() + _MOMENT
+        outcomes = [self.outcome(bundle[0])]
+        while len(outcomes) < len(bundle) and time.monotonic() < end:
+            outcomes.append(self.outcome(bundle[len(outcomes)]))
+        return outcomes
+
+    def outcome(self, case: Case) -> CaseOutcome:
+        """Run a case."""
         for again in (False, True):
             worker, begun = self._worker(new=again), time.monotonic()
             worker.served += 1
@@ -173,25 +150,44 @@ class Pool:
             self._end(worker)
 
 
-def _taken(source: queue.SimpleQueue[_T]) -> list[_T]:
-    """Wait for something, and return all that is there."""
-    found = [source.get()]
-    with contextlib.suppress(queue.Empty):
-        while True:
-            found.append(source.get_nowait())
-    return found
-
-
-_BUNDLES = 4
-"""Bundles handed over for every thread of the cluster; more would only fill the scheduler."""
+_AHEAD = 4
+"""Bundles handed over for every process: none waits while results are written."""
 
 _LARGEST = 64
 """Cases in a bundle, if they are quick: the scheduler takes longer for each bundle than they."""
 
 _MOMENT = 0.25
-"""Seconds after which a worker gives back the cases of its bundle that it has not begun."""
+"""Seconds after which the cases of a bundle that have not begun are given back."""
 
-_ATTEMPTS = 5  # times that a bundle is handed over if the workers that had it died
+_RETRIES = 4  # of a bundle elsewhere, where the processes of a cluster worker keep dying
+
+
+def _run(
+    cases: Iterator[Case],
+    start: Callable[[Sequence[Case]], Future[list[CaseOutcome]]],
+    jobs: Callable[[], int],
+    largest: int = 1,
+) -> Iterator[list[Answered]]:
+    waiting: dict[Future[list[CaseOutcome]], list[Case]] = {}
+    returned, size = list[Case](), 1
+    while True:
+        while len(waiting) < _AHEAD * jobs():
+            returned += islice(cases, max(size - len(returned), 0))
+            bundle, returned = returned[:size], returned[size:]
+            if not bundle:
+                break
+            waiting[start(bundle)] = bundle
+        if not waiting:
+            return
+        answered = list[Answered]()
+        for each in wait(waiting, return_when=FIRST_COMPLETED).done:
+            bundle, outcomes = waiting.pop(each), each.result()
+            answered += zip(bundle, outcomes, strict=False)
+            returned += bundle[len(outcomes) :]
+            size = min(2 * size, largest) if len(outcomes) == len(bundle) else 1
+        yield answered
+
+
 _TO_CONNECT = "20s"
 _ADDRESS = re.compile(r"(?:\w+://)?[^\s/]+:\d{1,5}/?", re.ASCII)
 _own = threading.local()
@@ -217,66 +213,16 @@ def run_on_cluster(cases: Iterator[Case], address: str) -> Generator[list[Answer
     except (OSError, TimeoutError, ValueError) as error:
         raise UserError(f"there is no Dask scheduler at '{address}': {error}") from None
     with client:
-        yield from _run(distributed, client, cases)
-
-
-def _run(distributed: Any, client: Any, cases: Iterator[Case]) -> Iterator[list[Answered]]:
-    waiting: dict[str, tuple[Sequence[Case], int]] = {}
-    finished = distributed.as_completed([], loop=client.loop)
-    numbers = itertools.count()
-    returned: list[Case] = []
-    size = 1
-
-    def submit(bundle: Sequence[Case], attempt: int) -> None:
-        # Numbered, as Dask remembers what failed.
-        key = f"{bundle[0].key}-{next(numbers)}"
-        waiting[key] = bundle, attempt
-        finished.add(client.submit(run_remotely, bundle, key=key, pure=False))
-
-    def fill() -> None:
-        room = _BUNDLES * max(sum(client.nthreads().values()), 1) - len(waiting)
-        for _ in range(room):
-            bundle = returned[:size]
-            del returned[:size]
-            bundle += itertools.islice(cases, size - len(bundle))
-            if bundle:
-                submit(bundle, 1)
-
-    fill()
-    while waiting:
-        answered: list[Answered] = []
-        for future in finished.next_batch():
-            bundle, attempt = waiting.pop(future.key)
-            if future.cancelled():
-                raise WorkerLost(f"the scheduler at {client.scheduler.address} is gone")
-            error = future.exception()
-            if error is None:
-                outcomes = future.result()
-                answered += zip(bundle, outcomes, strict=False)
-                rest = bundle[len(outcomes) :]
-                returned += rest
-                size = 1 if rest else min(2 * size, _LARGEST)
-            elif attempt < _ATTEMPTS and isinstance(error, distributed.KilledWorker | WorkerLost):
-                submit(bundle, attempt + 1)
-            else:
-                which = f"case {bundle[0].key}"
-                raise WorkerLost(f"{which}: {type(error).__name__}: {error}") from error
-        if answered:
-            yield answered
-        fill()
+        start = partial(client.get_executor(pure=False, retries=_RETRIES).submit, run_remotely)
+        try:
+            yield from _run(cases, start, lambda: sum(client.nthreads().values()) or 1, _LARGEST)
+        except CancelledError:
+            raise WorkerLost(f"the scheduler at {address} is gone") from None
+        except distributed.KilledWorker as killed:
+            raise WorkerLost(str(killed)) from killed
 
 
 def run_remotely(bundle: Sequence[Case]) -> list[CaseOutcome]:
-    """Run cases in the cluster worker that this is called in, in order: at least the first, and
-    others as long as all together take a moment; one pool for each thread."""
-    pool = getattr(_own, "pool", None)
-    if pool is None:
-        pool = _own.pool = Pool(jobs=1)
-    end = time.monotonic() + _MOMENT
-    outcomes: list[CaseOutcome] = []
-    for case in bundle:
-        [[(_, outcome)]] = pool.run(iter([case]))
-        outcomes.append(outcome)
-        if time.monotonic() > end:
-            break
-    return outcomes
+    """Run cases in the cluster worker that this is called in; one pool for each thread."""
+    _own.pool = pool = getattr(_own, "pool", None) or Pool(jobs=1)
+    return pool.outcomes(bundle)

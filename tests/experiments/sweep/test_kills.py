@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
-from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -47,11 +46,6 @@ QUICK = Case(
 def running(jobs: int = 1) -> Iterator[Pool]:
     with contextlib.closing(Pool(jobs)) as found:
         yield found
-
-
-def answer(running: Pool, case: Case) -> CaseOutcome:
-    ((_, outcome),) = chain(*running.run(iter([case])))  # to its end: else the pool is closed
-    return outcome
 
 
 class InBackground:
@@ -155,12 +149,12 @@ def test_a_case_that_somebody_killed_runs_again_and_is_not_called_too_large() ->
 def test_a_worker_serves_many_cases_and_one_that_died_idle_is_not_missed() -> None:
     patient = replace(QUICK, limits=CaseLimits(Fraction(10**7), 1000))
     with running() as own:
-        results = [answer(own, patient).result]
+        results = [own.outcome(patient).result]
         worker = worker_of(own)
-        results += [answer(own, QUICK).result for _ in range(3)]
+        results += [own.outcome(QUICK).result for _ in range(3)]
         assert worker_of(own) is worker
         os.kill(worker.process.pid, signal.SIGKILL)
-        results += [answer(own, QUICK).result]
+        results += [own.outcome(QUICK).result]
         assert worker_of(own, worker)
     assert results[0] is not None
     assert all(result == results[0] for result in results)
@@ -179,9 +173,9 @@ w._GROWTH = 10**6"""
 def test_no_case_pays_for_the_memory_of_those_before_it(monkeypatch) -> None:
     impatient(monkeypatch, _GREEDY)
     with running() as own:
-        large = answer(own, QUICK)
+        large = own.outcome(QUICK)
         worker = worker_of(own)
-        small = answer(own, replace(QUICK, limits=CaseLimits(Fraction(60), 200)))
+        small = own.outcome(replace(QUICK, limits=CaseLimits(Fraction(60), 200)))
         assert worker_of(own) is not worker
     assert small.result == large.result
     assert small.result["verdict"] == "DP"
@@ -193,7 +187,7 @@ def test_workers_that_served_much_or_grew_are_replaced(monkeypatch, settings, wo
     impatient(monkeypatch, settings)
     with running() as own:
         for count in workers:
-            assert answer(own, QUICK).result is not None
+            assert own.outcome(QUICK).result is not None
             assert len(own._workers) == count
 
 
