@@ -21,10 +21,11 @@ constant of the nodes is at most L / (1 - L ξ n²).
 without, is the exact sum with every term multiplied by some 1 + θ, |θ| <= γ_m = m u / (1 - m u)
 <= m 2^-52, u = 2^-53, m counting roundings on the way of a term (Higham, *Accuracy and Stability*,
 3.1), as long as nothing underflows; what does is below 2^-1022 each time, and `_TINY` is added for
-all of it. Matrices of values of Chebyshev polynomials, and of their restrictions to intervals, are
-computed in rationals and rounded once. Then coefficients with Σ|a| = ν are restricted with an error
-of at most ν Π κ_i m 2^-52, κ_i the largest row sum of the matrix of axis i, m = Σ (n_i + 2); an
-error measured as a sum over coefficients.
+all of it. Matrices of values of Chebyshev polynomials are computed in rationals and rounded once,
+those of their restrictions to intervals with more bits than doubles have, and what they are off is
+counted. Then coefficients with Σ|a| = ν are restricted with an error of at most ν Π κ_i m 2^-52,
+κ_i the largest row sum of the matrix of axis i, m = Σ (n_i + 2); an error measured as a sum over
+coefficients.
 
 **Model.** On the smaller box, with coefficients b in its coordinates z, |T_κ| <= 1 and |T'_κ| <= κ²
 on [-1, 1]: the value is within Σ|b_κ| over all κ but 0 and unit vectors of b_0 + Σ b_i z_i, and the
@@ -57,6 +58,7 @@ _TINY = 2.0**-900
 _ULP = 2.0**-52
 _NEGLIGIBLE = 2.0**-60
 """Columns of a restriction that together are below it are left out, and counted."""
+_ROW_BITS, _TRIMMED = 128, 28  # of restrictions; of these bits at the ends of rows
 
 Interval = tuple[Fraction, Fraction]
 
@@ -98,9 +100,9 @@ def _values(count: int) -> tuple[Array, Array]:
 class Restriction(Record, eq=False):
     """The matrix R with T_k(x) = Σ_m R[k, m] T_m(z) for x in a part of [-1, 1]."""
 
-    matrix: Array  # correctly rounded; columns that are negligible are left out
+    matrix: Array  # rounded; columns that are negligible are left out
     norm: float  # at least every row's sum of absolute values
-    dropped: float  # at least every row's sum over the columns left out
+    dropped: float  # at least every row's sum over the columns left out, and what rows are off
 
 
 _restrictions: Cache[tuple[int, Fraction, Fraction], Restriction] = Cache(20_000)
@@ -111,40 +113,48 @@ def restriction(count: int, centre: Fraction, half: Fraction) -> Restriction:
     return _restrictions.find((count, centre, half), lambda: _restriction(count, centre, half))
 
 
-def restricted_rows(count: int, centre: Fraction, half: Fraction) -> tuple[list[list[int]], int]:
-    """Return integers R and a unit: T_k(centre + half z) = Σ_m R[k][m] T_m(z) / unit^k, m <= k."""
-    # T_(k+1)(c + h z) = 2 (c + h z) T_k - T_(k-1) and 2 z T_m = T_(m+1) + T_|m-1|.
+def restricted_rows(count: int, centre: Fraction, half: Fraction, bits: int) -> list[list[int]]:
+    """Return integers R: T_k(centre + half z) = Σ_m R[k][m] T_m(z) / 2^bits, k < count, about.
+
+    Off by less than count^4 2^(_TRIMMED + 1 - bits), as a sum over m: x = centre + half z, a part
+    of [-1, 1], gives row_(k+1) = 2 x row_k - row_(k-1) + δ_k with what is rounded and left out, at
+    most count 2^(_TRIMMED + 1), so row k is off by Σ_j U_(k-j)(x) δ_j. As a sum over coefficients
+    |U_n| <= (n + 1) max |T_i|, i <= n, and |T_i|² <= 2i + 1 (Parseval). Exact where all are
+    multiples of 2^(_TRIMMED + 1 - bits).
+    """
     unit = lcm(centre.denominator, half.denominator)
-    c, h = int(centre * unit), int(half * unit)
-    rows = [[1], [c, h]][:count]
-    for k in range(1, count - 1):
-        new = [0] * (k + 2)
-        for m, value in enumerate(rows[k]):
-            new[m] += 2 * c * value
-            new[m + 1] += h * value
-            new[abs(m - 1)] += h * value
-        for m, value in enumerate(rows[k - 1]):
-            new[m] -= unit * unit * value
+    c, h = int(2 * centre * unit), int(half * unit)
+    # 2 z T_m = T_(m+1) + T_|m-1|: alike for all m where the coefficient of T_0 stands twice.
+    rows = [[2 << bits], [(c << bits) // unit, (h << bits) // unit]][:count]
+    while len(rows) < count:
+        size = max(map(len, rows[-2:])) + 1
+        last, before = (row + [0] * (size + 1 - len(row)) for row in (rows[-1], rows[-2]))
+        new = [
+            (c * last[m] + h * (last[abs(m - 1)] + last[m + 1])) // unit - before[m]
+            for m in range(size)
+        ]
+        while new and not abs(new[-1]) >> _TRIMMED:
+            new.pop()
         rows.append(new)
-    return rows, unit
+    return [[value if m else value // 2 for m, value in enumerate(row)] for row in rows]
 
 
 def _restriction(count: int, centre: Fraction, half: Fraction) -> Restriction:
-    rows, unit = restricted_rows(count, centre, half)
-    matrix = np.zeros((count, count))
-    sums = np.zeros((count, count))
-    norm = Fraction(0)
+    rows = restricted_rows(count, centre, half, _ROW_BITS)
+    matrix = np.zeros((count, max(map(len, rows))))
     for k, row in enumerate(rows):
-        scale = unit**k
-        matrix[k, : k + 1] = [value / scale for value in row]
-        norm = max(norm, Fraction(sum(map(abs, row)), scale))
+        matrix[k, : len(row)] = row
+    matrix *= 2.0**-_ROW_BITS
     # Sums of what is right of each column, rounded up: entries are rounded once, sums as in
     # `total_above`.
     sums = np.abs(matrix)[:, ::-1].cumsum(axis=1)[:, ::-1] * (1 + 2 * (count + 4) * _ULP)
     largest = sums.max(axis=0)
     kept = max(int(np.count_nonzero(largest > _NEGLIGIBLE)), min(count, 2))
-    dropped = float(largest[kept]) + _TINY if kept < count else 0.0
-    return Restriction(np.ascontiguousarray(matrix[:, :kept]), above(norm), dropped)
+    # Twice what rows are off: the sum is rounded, too.
+    off = count**4 * 2.0 ** (_TRIMMED + 2 - _ROW_BITS)
+    dropped = off + float(largest[kept:].max(initial=0.0))
+    norm = float(largest[0]) * (1 + 2 * _ULP) + off
+    return Restriction(np.ascontiguousarray(matrix[:, :kept]), norm, dropped)
 
 
 class Model(Record, eq=False):

@@ -189,11 +189,11 @@ def chebyshev_tables(count: int) -> ChebyshevTables:
 
 def _half(count: int, shift: int) -> Array:
     """L, exact but for the rounding of its entries."""
-    rows, unit = restricted_rows(count, Fraction(shift, 2), Fraction(1, 2))
+    bits = count + 32  # T_k has multiples of 2^-k: nothing is rounded or left out
     table = np.zeros((count, count))
-    for k, row in enumerate(rows):
-        table[: k + 1, k] = [value / unit**k for value in row]
-    return table
+    for k, row in enumerate(restricted_rows(count, Fraction(shift, 2), Fraction(1, 2), bits)):
+        table[: k + 1, k] = row
+    return table * 2.0**-bits
 
 
 MOST_CELLS = 2**17  # more are not made: what is too wide then stays so

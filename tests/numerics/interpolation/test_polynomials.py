@@ -22,7 +22,13 @@ from dipapprox.laws.families import (
 )
 from dipapprox.laws.family import Family
 from dipapprox.numerics.interpolation.analytic import size_for, tails
-from dipapprox.numerics.interpolation.polynomial import Polynomial, fit, nodes
+from dipapprox.numerics.interpolation.polynomial import (
+    Polynomial,
+    fit,
+    nodes,
+    restricted_rows,
+    restriction,
+)
 from dipapprox.numerics.interpolation.smooth import near, points, smoothness_of_means
 
 _SLOPES = (GAUSSIAN, (Fraction(1, 2), Fraction(0))), (GAUSSIAN, (Fraction(0), Fraction(1)))
@@ -75,6 +81,25 @@ def test_models_hold_everywhere_in_their_boxes(data) -> None:
         for axis, own in enumerate((-slope, slope)):
             if box[axis][0] < box[axis][1]:
                 assert abs(own - model.gradient[axis]) <= model.steepness[axis] + 1e-14
+
+
+@given(st.fractions(-1, 1, max_denominator=999), st.fractions(0, 1, max_denominator=999))
+def test_restrictions_count_what_they_leave_out(centre, share) -> None:
+    """Chebyshev polynomials of a part of [-1, 1], against those with all of their terms."""
+    half, count = (1 - abs(centre)) * share, 24
+    exact = restricted_rows(count, centre, half, 5000)
+    found = restriction(count, centre, half)
+    for row, whole in zip(found.matrix, exact, strict=True):
+        terms = [Fraction(value, 2**5000) for value in whole]
+        assert sum(map(abs, terms)) <= found.norm < 40
+        kept = [Fraction(float(value)) for value in row] + [0] * len(terms)
+        off = sum(abs(a - b) for a, b in zip(terms, kept, strict=False))
+        assert off <= found.dropped + found.norm * 2.0**-53 < 2.0**-46
+    assert exact[1][:2] == [int(centre * 2**5000 // 1), int(half * 2**5000 // 1)]
+    x, last = centre + half, [Fraction(1), centre + half]
+    for row in exact[2:]:
+        last = [last[1], 2 * x * last[1] - last[0]]
+        assert abs(Fraction(sum(row), 2**5000) - last[1]) < 2.0**-900
 
 
 _BELOW = {
