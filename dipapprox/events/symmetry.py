@@ -42,7 +42,7 @@ from functools import cached_property
 from dipapprox.cache import Cache
 from dipapprox.data_classes import Record
 from dipapprox.events.instantiate import chances_of_states
-from dipapprox.language.core import Input, Value
+from dipapprox.language.core import Input
 from dipapprox.laws.distribution import Scale
 from dipapprox.laws.family import Family
 from dipapprox.linear.form import LinearForm, Symbol
@@ -116,7 +116,6 @@ class CellSymmetry:
         self._swaps: dict[tuple[int, int], Swap | None] = {}
         self._whole: dict[int, dict[int, Swap]] = {}  # those that match all outputs, by cells
         self._counts: dict[frozenset[int], int] = {}
-        self._places: dict[int, dict[Value, int]] = {}  # of values in domains, by identity
         self._is_rigid = False
         self._chances = chances_of_states(states)
         self._states: list[list[_State]] = [[] for _ in states.outputs]
@@ -175,8 +174,7 @@ class CellSymmetry:
         found = list(input)
         for group in self.leaving:
             if len(group) > 1:
-                places = self._places_of(self._cells[group[0]].domain)
-                values = sorted([input[cell] for cell in group], key=places.__getitem__)
+                values = sorted([input[cell] for cell in group], key=str)
                 for cell, value in zip(group, values, strict=True):
                     found[cell] = value
         return tuple(found)
@@ -192,11 +190,6 @@ class CellSymmetry:
         if len(cells) ** 2 * sum(map(len, self._states)) > _MOST_TOGETHER:
             return tuple((cell,) for cell in cells)
         return self.groups(cells, alike)
-
-    def _places_of(self, domain: tuple[Value, ...]) -> dict[Value, int]:
-        if id(domain) not in self._places:
-            self._places[id(domain)] = {value: place for place, value in enumerate(domain)}
-        return self._places[id(domain)]
 
     def _read(self, states: FinalStates) -> None:
         # Others by identity: states share guards, and hashing fractions is slow.

@@ -26,7 +26,7 @@ from itertools import chain, islice, takewhile
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
 from dipapprox.arithmetic.precision import precision
-from dipapprox.data_classes import Record, replace
+from dipapprox.data_classes import Record
 from dipapprox.exact.distributions import ExactDistributions
 from dipapprox.exact.signs.supremum import LimitAtZero, near_zero, without_common
 from dipapprox.exact.signs.values import ball_at, enclose_at
@@ -45,7 +45,6 @@ from dipapprox.proofs.two_inputs import (
     most_lost,
 )
 from dipapprox.semantics.parts import ProgramPart
-from dipapprox.semantics.real_inputs import with_values
 from dipapprox.semantics.state import FinalStates
 
 MOST_FORMS = 600  # final states times inputs at which their probabilities are asked for
@@ -201,8 +200,8 @@ class ClosedPart:
     """A part, and its probabilities in closed form."""
 
     def __init__(self, number: int, part: ProgramPart, states: FinalStates) -> None:
-        self.number, self.inputs, self._states = number, part.inputs, states
-        self.outputs = states.outputs
+        self.number, self.inputs, self.outputs = number, part.inputs, states.outputs
+        self._exact = ExactDistributions(states, None)
         self._known = dict[Point, tuple[ExponentialRatio, ...] | None]()
 
     def slopes(self, corners: Sequence[_Corner]) -> list[list[Fraction]]:
@@ -242,11 +241,8 @@ class ClosedPart:
         """Return the probabilities of all outputs; None for none in closed form."""
         own = tuple([point[k] for k in self.inputs])
         if own not in self._known:
-            # Final states for all inputs are those at this one, too.
-            program = with_values(self._states.program, [(own, own)])
-            states = replace(self._states, program=program)
             with at_most(pieces=_PIECES):
-                found = ExactDistributions(states, None).distribution(own)
+                found = self._exact.distribution(own)
             self._known[own] = None if isinstance(found, NotEnclosed) else found
         return self._known[own]
 
