@@ -21,6 +21,12 @@ def laplace(shift: float, eps_prv: float) -> float:
     return -expm1((eps_prv - shift) / 2)
 
 
+def sum_above(t: float, sigma: float = 1) -> float:
+    """What a sum of Laplace noise of scale 1 and Gaussian noise has above t: by parts."""
+    falls, rises = (log_ndtr(s * t / sigma - sigma) + sigma**2 / 2 - s * t for s in (1, -1))
+    return float(ndtr(-t / sigma) + (exp(falls) - exp(rises)) / 2)
+
+
 def most(density: Callable[..., np.ndarray], low: float, high: float) -> float:
     """What |ln| of the quotient of a density at 0 and at 1 is at most on an interval, or nearly."""
     places = np.linspace(low, high, 400_001)

@@ -1,7 +1,7 @@
 """Programs that publish numbers: closed forms, quadrature, budgets, a hair away."""
 
 from fractions import Fraction
-from itertools import count, pairwise
+from itertools import pairwise
 from math import exp, inf
 from random import Random
 from statistics import NormalDist
@@ -12,12 +12,11 @@ import pytest
 from scipy import integrate, stats
 
 import dipapprox
-from dipapprox import Answer, LimitReached, Limits, Options, UserError, Verdict
+from dipapprox import Answer, Limits, Options, UserError, Verdict
 from dipapprox.limits import current
 from dipapprox.numerics.real_outputs.hockey_stick import IntervalMasses
 from dipapprox.pairs.boxes.vertices import difference_pairs
 from dipapprox.pairs.published.couplings import Couplings
-from dipapprox.pairs.published.divergences import PublishedDivergences
 from dipapprox.privacy.charts import svg
 from dipapprox.privacy.notation import NumberSet, valuation_text
 from dipapprox.privacy.probabilities import output_distribution
@@ -368,25 +367,3 @@ def test_few_outcomes_of_independent_parts_are_enclosed_each_for_itself() -> Non
     pairs = [((0, 0), (1, 1))]
     found = dipapprox.profile(dipapprox.parse(text), eps=1, eps_prv="1/2", pairs=pairs)
     assert found.delta_enclosure.width < Fraction(1, 10**11)
-
-
-def test_what_is_demanded_before_a_limit_stays(monkeypatch) -> None:
-    text = """input q in 0..1
-output y in real
-k <- choose { 0 : 1/3, 1 : 2/3 }
-if k = 1 then
-  y <- Gauss(2 * q, 1 / eps)
-else
-  y <- Logistic(q, 1 / eps)
-end
-"""
-    asked, calls = PublishedDivergences.excess, count()
-
-    def limited(self, *args):
-        if next(calls) > 3:
-            raise LimitReached("time limit: 1 s")
-        return asked(self, *args)
-
-    monkeypatch.setattr(PublishedDivergences, "excess", limited)
-    found = dipapprox.profile(dipapprox.parse(text), eps=1, delta="1e-6").eps_prv_enclosure
-    assert found.lower is not None and 1 < found.lower < 2.4237961

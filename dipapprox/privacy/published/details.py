@@ -221,7 +221,7 @@ class PublishedDetails:
             elif high is None and last <= max(_LARGEST_OPEN, 2 * low):
                 place = last + _FARTHER * width
             elif high is not None and high - last > width * _NEAR_OPEN:
-                place = max((last + high) / 2, high - _FARTHER * width)
+                place = min((last + high) / 2, last + _FARTHER * width)
             elif first - low > width * _NEAR_OPEN:
                 place = max((low + first) / 2, first - _FARTHER * width)
             else:

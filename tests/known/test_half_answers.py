@@ -1,0 +1,64 @@
+"""What was half answered, and is no line of half_answers.txt: many questions of a form, limits."""
+
+from itertools import count
+from random import Random
+
+import pytest
+
+import dipapprox
+from dipapprox import LimitReached
+from dipapprox.pairs.published.divergences import PublishedDivergences
+from tests.cases import part, text_of
+from tests.random_questions import real_inputs
+from tests.random_questions.__main__ import judge
+
+
+@pytest.mark.parametrize("seed", part(range(40), 8))
+def test_forty_questions_about_thresholds_of_two_real_inputs(seed, monkeypatch) -> None:
+    """Of each for itself, or of their difference and one: 13 had no answer in 30 seconds."""
+    for table, names in (("ROWS", ("independent parts", "difference")), ("LAWS", ("Lap", "Gauss"))):
+        known = getattr(real_inputs, table)
+        monkeypatch.setattr(real_inputs, table, {each: known[each] for each in names})
+    word, said, _ = judge(real_inputs.draw(Random(seed)), seconds=30)
+    assert word == "whole", said
+
+
+@pytest.mark.parametrize("delta", ["1/5", "1/10", "1/20", "1/50"])
+def test_one_number_is_a_lower_bound_of_a_joint_density(delta) -> None:
+    """Two sums share a sample: together they need what the first one needs, at least."""
+    both = text_of("published/half_answers-shared")
+    alone = both.replace("output y, z", "output y").replace("z <- b + c\n", "")
+    known = dipapprox.profile(dipapprox.parse(alone), eps=1, delta=delta).eps_prv_enclosure
+    found = dipapprox.profile(dipapprox.parse(both), eps=1, delta=delta).eps_prv_enclosure
+    assert known.lower is not None and found.lower is not None and found.upper is not None
+    assert known.lower - 0.001 < found.lower <= found.upper <= 1
+
+
+@pytest.fixture
+def three_calls(monkeypatch) -> None:
+    """A limit is reached after so many sets of numbers."""
+    asked, calls = PublishedDivergences.excess, count()
+
+    def limited(self, *args):
+        if next(calls) > 3:
+            raise LimitReached("time limit: 1 s")
+        return asked(self, *args)
+
+    monkeypatch.setattr(PublishedDivergences, "excess", limited)
+
+
+MIXED = """input q in 0..1
+output y in real
+k <- choose { 0 : 1/3, 1 : 2/3 }
+if k = 1 then y <- Gauss(2 * q, 1 / eps) else y <- Logistic(q, 1 / eps) end
+"""
+
+
+def test_profile_keeps_what_is_demanded_before_a_limit(three_calls) -> None:
+    found = dipapprox.profile(dipapprox.parse(MIXED), eps=1, delta="1e-6").eps_prv_enclosure
+    assert found.lower is not None and 1 < found.lower < 2.4237961
+
+
+def test_calibrate_keeps_what_is_refuted_before_a_limit(three_calls) -> None:
+    found = dipapprox.calibrate(dipapprox.parse(MIXED), eps_prv="1/2", delta="1e-6")
+    assert found.refuted is not None and "time limit" in str(found.reason)
