@@ -47,8 +47,10 @@ _MOST_STATES = 50  # states shown in full as text; JSON has all of them
 
 
 def explanation_text(explanation: Explanation) -> str:
-    at = f"integrals at ε = {explanation.eps}"
-    lines = [_headline(explanation), _averages(explanation), at]
+    before, after = explanation.average_depth_unoptimised, explanation.average_depth
+    depths = f"{_average(after)}, not optimised {_average(before)}"
+    averages = f"averages: guards {_average(explanation.average_guards)}, depth {depths}"
+    lines = [_headline(explanation), averages, f"integrals at ε = {explanation.eps}"]
     for number, state in enumerate(explanation.details[:_MOST_STATES], 1):
         lines += ["", *_state_lines(explanation, state, number)]
     if len(explanation.details) > _MOST_STATES:
@@ -138,12 +140,6 @@ def _headline(explanation: Explanation) -> str:
     shown = f" ({parameters})" if parameters else ""
     number = explanation.final_states
     return f"{program.name}{shown}: {number} final state{'' if number == 1 else 's'}, {how}"
-
-
-def _averages(explanation: Explanation) -> str:
-    before, after = explanation.average_depth_unoptimised, explanation.average_depth
-    depths = f"{_average(after)}, not optimised {_average(before)}"
-    return f"averages: guards {_average(explanation.average_guards)}, depth {depths}"
 
 
 def _average(value: Fraction) -> str:

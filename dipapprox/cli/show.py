@@ -140,11 +140,7 @@ def _cell(json: Any, kind: str = "real") -> str:
         case {"low": low, "high": high}:
             ends = ("" if end is None else str(end) for end in (low, high))
             return f"{name} in {kind} {'..'.join(ends)}"
-    return f"{name} in {_set(domain)}"
-
-
-def _set(values: Sequence[Any]) -> str:
-    return f"{{{', '.join(map(value_text, values))}}}"
+    return f"{name} in {{{_tuple(domain)[1:-1]}}}"
 
 
 def _tuple(values: Sequence[Any]) -> str:
@@ -157,10 +153,8 @@ def _adjacency(json: Any) -> str:
             return f"{norm} {radius}"
         case {"norm": norm}:
             return str(norm)
-    pairs = [
-        " ~ ".join(f"({', '.join(map(value_text, one))})" for one in each) for each in json["pairs"]
-    ]
-    return f"{{{'; '.join(pairs)}}}" + (" in this order only" if json["one way"] else "")
+    pairs = "; ".join(" ~ ".join(map(_tuple, each)) for each in json["pairs"])
+    return f"{{{pairs}}}" + (" in this order only" if json["one way"] else "")
 
 
 def _block(json: Sequence[Any], indent: str) -> Iterator[str]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import assert_never
 
 from dipapprox.errors import Diagnosis
@@ -85,6 +85,8 @@ class Calls(Expressions):
             for cell in declarations.inputs
             if isinstance(cell.domain, AllReals) or cell.variable in self._ranges
         )
+        cells = (*declarations.inputs, *declarations.states)
+        self._is_finite = not any(isinstance(cell.domain, AllReals) for cell in cells)
         self._numbers = frozenset() if publishes else frozenset(numbers)
         self._publishes = publishes
         self.clamps: dict[str, piecewise.Clamp] = {}
@@ -371,19 +373,23 @@ class Calls(Expressions):
             raise Wrong("value error", f"a step must be > 0, got {step}", steps[0].span)
         value = self.value(node)
         between = ends or piecewise.range_of(value, self._ranges)
-        if between is None:
+        if between is None and (not self._is_finite or kind_of(node, self.symbols) & Kind.RANDOM):
             message = f"it is not known how large the argument of '{word}' can be"
-            hint = (
-                f"clamp it: '{symbols.CLAMP}({word}(x), -5, 5)', or use the inputs themselves in it"
-            )
+            hint = f"clamp it: '{symbols.CLAMP}({word}(x), -5, 5)', or use inputs themselves in it"
             raise Wrong("type error", message, node.span, hint)
-        numbers = piecewise.step_numbers(word, step, between, ends is not None)
-        if len(numbers) > piecewise.MOST_STEPS:
-            raise Wrong("limit", f"'{word}' to more than {piecewise.MOST_STEPS} values", call.span)
-        factor = 1
+        if between is None:
+            found, held = self.fresh(word, call.span), self._held(value, word, call.span)
+            for each in piecewise.counted(word, step, found, held, call.span):
+                self.emit(each)
+            self.store(place, found, target, call.span)
+            return
+        factor, most = 1, piecewise.MOST_STEPS
         if Kind.INTEGER in kind_of(node, self.symbols):
             factor, value = piecewise.with_whole_factors(value)
-        pieces = tuple(piecewise.rounding_steps(word, step, numbers, ends, factor))
+        steps_of = piecewise.rounding_steps(word, step, between, ends is not None, factor)
+        pieces = tuple(islice(steps_of, most + 1))
+        if len(pieces) > most:
+            raise Wrong("limit", f"'{word}' to more than {most} values", call.span)
         self._know(place, (pieces[0].value, pieces[-1].value))
         for piece in pieces:
             self.admit(core.Constant(piece.value, span=call.span), target, call.span)

@@ -157,6 +157,9 @@ def read_source(path: Path, parameters: Mapping[str, Fraction]) -> Source:
     name = "standard input" if path == STANDARD_INPUT else shown_name(path)
     if not text.strip():
         raise UserError(f"'{name}' is empty")
+    if text.startswith('{"'):
+        hint = "dipapprox check FILE asks whether a certificate is true"
+        raise UserError(f"'{name}' is JSON, no program", hint)
     if path == STANDARD_INPUT:
         return Source("program", DPG, text, parse(text, name), parameters)
     return Source(path.stem, language, text, parse_program(text, language, name), parameters)
@@ -218,7 +221,7 @@ def read_text(path: Path, largest: int = LARGEST_FILE) -> str:
     except FileNotFoundError:
         beside = with_extension(path)
         names = bundled_programs() if path.parent == Path() else ()
-        hint = did_you_mean(path.stem, names)
+        hint = "" if str(path) in names else did_you_mean(path.stem, names)
         said = f"{hint} dipapprox examples lists what there is" if hint else ""
         said = f"did you mean '{beside}'?" if beside else said
         raise UserError(f"there is no file '{path}'", said) from None

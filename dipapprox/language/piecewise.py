@@ -7,7 +7,8 @@
                                      largest that is not above x; the smallest that is not below x
 
 The first two are linear on each piece, so that samples stay what they are. A step function takes
-finitely many values if x is clamped or has a known range: it becomes a bisection of x.
+finitely many values if x is clamped or has a known range: it becomes a bisection of x. Of another
+x that is finite, loops count to it.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from dipapprox.source import Span
 MOST_STEPS = 10_000
 Range = tuple[Fraction, Fraction]  # the least and the greatest value something may have
 _HALF = Fraction(1, 2)
+_ABOVE = {"round": _HALF, "floor": Fraction(1), "ceil": Fraction(0)}
+"""By how many steps what a function makes k steps of ends above them: inclusive for `ceil`."""
 
 
 class ValueStep(Record):
@@ -113,34 +116,41 @@ def rounded(word: str, value: Fraction, step: Fraction) -> Fraction:
     return _multiple(word, value / step) * step
 
 
-def step_numbers(word: str, step: Fraction, between: Range, is_clamped: bool) -> range:
-    """Return the k for which k · step is a value of the function.
-
-    Args:
-        between: The ends that the value is clamped to, or what the argument is between.
-        is_clamped: Which of them.
-    """
-    first, last = (end / step for end in between)
-    if is_clamped:
-        return range(floor(first), ceil(last) + 1)
-    return range(_multiple(word, first), _multiple(word, last) + 1)
-
-
 def rounding_steps(
-    word: str, step: Fraction, numbers: range, ends: Range | None, factor: int
+    word: str, step: Fraction, between: Range, is_clamped: bool, factor: int
 ) -> Iterator[ValueStep]:
     """Yield the steps of a function of x, in terms of factor · x.
 
     Args:
-        ends: What the value is clamped to; None for no clamp.
+        between: The ends that the value is clamped to, or what the argument is between.
         factor: > 0.
     """
-    above = {"round": _HALF, "floor": Fraction(1), "ceil": Fraction(0)}[word]
-    for number in numbers:
+    low, high = (end / step for end in between)
+    first, last = _multiple(word, low), _multiple(word, high)
+    if is_clamped:
+        first, last = floor(low), ceil(high)
+    for number in range(first, last + 1):
         value = number * step
-        if ends is not None:
-            value = min(max(value, ends[0]), ends[1])
-        yield ValueStep(value, (number + above) * step * factor, word == "ceil")
+        if is_clamped:
+            value = min(max(value, between[0]), between[1])
+        yield ValueStep(value, (number + _ABOVE[word]) * step * factor, word == "ceil")
+
+
+def counted(
+    word: str, step: Fraction, found: core.Variable, value: core.Variable, span: Span | None
+) -> Iterator[core.Statement]:
+    """Yield what counts up, then down, until found is the function of a finite value."""
+    above = _ABOVE[word] * step
+    up, down = core.Relation.GREATER_EQUAL, core.Relation.LESS
+    if word == "ceil":
+        up, down = core.Relation.GREATER, core.Relation.LESS_EQUAL
+    yield core.Assign(found, core.Constant(Fraction(0), span=span), span=span)
+    for by, end, relation in ((step, above, up), (-step, above - step, down)):
+        moved, beyond = (
+            core.Sum(found, core.Constant(number, span=span), span=span) for number in (by, end)
+        )
+        condition = core.Comparison(value, relation, beyond, span=span)
+        yield core.While(condition, (core.Assign(found, moved, span=span),), span=span)
 
 
 def _multiple(word: str, quotient: Fraction) -> int:

@@ -52,8 +52,9 @@ def nearest(word: str, value: Fraction) -> int:
 )
 def test_functions_of_inputs(word, step, slope, point) -> None:
     program = core_of(
-        "input q[2] in -3..3\noutput a, b, c in real\nadjacent all\n"
-        f"a <- {word}(({slope}) * q[1] + q[2], {step})\n"
+        "input q[2] in -3..3\noutput a, b, c, d in real\nadjacent all\n"
+        f"x <- ({slope}) * q[1] + q[2]\n"
+        f"a <- {word}(({slope}) * q[1] + q[2], {step})\nd <- {word}(x, {step})\n"
         f"b <- abs(({slope}) * q[1])\nc <- clamp(q[1] + q[2], -1/2, 2)"
     )
     inputs = tuple(map(Fraction, point))
@@ -64,6 +65,7 @@ def test_functions_of_inputs(word, step, slope, point) -> None:
         nearest(word, value / unit) * unit,
         abs(slope * inputs[0]),
         min(max(sum(inputs), Fraction(-1, 2)), Fraction(2)),
+        nearest(word, value / unit) * unit,
     )
 
 

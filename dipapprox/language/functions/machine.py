@@ -231,7 +231,7 @@ def kind_of(value: Any) -> str:
         case ImportedName() | Function(standard=True):
             return f"'{value.name}'"
         case Symbolic():
-            return value.WHAT
+            return value.what
         case NameScope():
             return "the module"
         case Text():

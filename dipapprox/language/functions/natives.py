@@ -33,7 +33,7 @@ from dipapprox.language.functions.machine import (
     python_own,
 )
 from dipapprox.language.functions.operators import MOST_BITS, bounded, key, listed, number, truth
-from dipapprox.language.functions.symbols import Symbolic, from_key, kind_of_all, of_numpy
+from dipapprox.language.functions.symbols import Symbolic, from_key, is_text, kind_of_all, of_numpy
 
 OURS: dict[str, Callable[..., Any]] = {}
 """What the prelude cannot say: functions that know what a value is, or whether it is known."""
@@ -152,11 +152,6 @@ def _fractions__Fraction(machine: Machine, *given: Any) -> Any:
 
 
 @ours
-def _str(machine: Machine, value: Any) -> Any:
-    return machine.native(str, value) if type(value) in SCALARS else Text()
-
-
-@ours
 def _str__join(machine: Machine, held: str, given: list[Any]) -> Any:
     if all(type(each) is str for each in given):
         if sum(map(len, given)) + len(held) * len(given) > MOST_BITS:
@@ -187,8 +182,8 @@ _KINDS: dict[str, tuple[type, ...]] = {
 def _isinstance(machine: Machine, value: Any, kinds: Any) -> Any:
     value, several = from_key(value), kinds if type(kinds) is tuple else (kinds,)
     names = {getattr(each, "name", "") for each in several}
-    if isinstance(value, Symbolic) and names <= {"list", "tuple", "dict", "set"}:
-        return False
+    if isinstance(value, Symbolic) and names <= {"list", "tuple", "dict", "set", "str"}:
+        return "str" in names and is_text(value)
     if isinstance(value, Symbolic | Text | ImportedName):
         message = "is asked for its type: what a function does may not depend on that"
         hint = "inputs and noise are numbers, named values or truth values"
@@ -227,7 +222,9 @@ def _dataclasses__field(machine: Machine, **given: Any) -> Any:
 def _dataclasses__replace(machine: Machine, of: Any, **changes: Any) -> Any:
     if not is_object(of) or not hasattr(of, "__match_args__"):
         raise machine.refusal(f"{kind_of(of)} has no fields to replace")
-    named = {each: getattr(of, each) for each in of.__match_args__}
+    fields = getattr(of, "__dataclass_fields__", None)
+    names = [f.name for f in fields.values() if f.init] if fields else of.__match_args__
+    named = {each: getattr(of, each) for each in names}
     return machine.call(type(of), **{**named, **changes})
 
 
@@ -242,6 +239,7 @@ def _array(values: Iterable[Any]) -> Array:
 
 
 OURS |= {
+    "str": lambda machine, value: machine.native(str, value) if type(value) in SCALARS else Text(),
     "hidden.pow": lambda machine, *given: machine.native(pow, *given),
     "hidden.of_numpy": lambda _, value: of_numpy(value),
     "hidden.symbol": lambda _, value: of_numpy(value, False) if type(value) is int else value,

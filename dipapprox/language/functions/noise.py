@@ -32,7 +32,7 @@ from dipapprox.language.functions.symbols import (
     weight,
 )
 from dipapprox.language.piecewise import rounded as rounded_number
-from dipapprox.language.piecewise import step_numbers
+from dipapprox.language.piecewise import rounding_steps
 from dipapprox.language.traversal import rewrite
 from dipapprox.laws import families
 from dipapprox.laws.family import Family
@@ -235,7 +235,8 @@ def rounded(value: Mean, low: Exact, high: Exact, step: Exact = 1) -> Quantity:
         raise running().refusal(f"a step must be > 0, got {unit}", kind="value error")
     values = run.knowledge.possible(held)
     if values is None:
-        multiples = (k * unit for k in step_numbers("round", unit, ends, True))
+        steps = rounding_steps("round", unit, ends, True, 1)
+        multiples = (each.value for each in steps)
     else:
         multiples = (rounded_number("round", each, unit) for each in _values(values))
     call = ast.Call("round", (held.node, literal(unit)), span=running().here)

@@ -54,6 +54,7 @@ class builtins:
     def pow(base, exp, mod=None):
         return base**exp if mod is None else hidden.pow(base, exp, mod)
 
+    def bin(number: whole, /): ...
     def ord(character: text, /): ...
     def chr(code: whole, /): ...
     def reversed(values: sequence, /): ...
@@ -344,6 +345,11 @@ class numpy:
 
     amax = max
     amin = min
+
+
+class typing:
+    def cast(typ, val):
+        return val
 
 
 class operator:

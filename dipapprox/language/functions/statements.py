@@ -380,7 +380,7 @@ def _class(machine: Machine, node: ast.ClassDef, scope: NameScope) -> None:
         options = {}
         for each in decorator.keywords if isinstance(decorator, ast.Call) else ():
             value = machine.evaluate(each.value, scope)
-            if each.arg in ("frozen", "order", "slots") and type(value) is bool:
+            if each.arg in ("frozen", "order", "slots", "kw_only") and type(value) is bool:
                 options[each.arg] = value
             elif (each.arg, value) != ("eq", True):
                 raise machine.refusal(f"a data class with '{each.arg}' is not followed")

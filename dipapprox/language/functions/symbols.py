@@ -35,6 +35,7 @@ Exact = int | Fraction
 _KINDS: list[type] = [int, Fraction, float]  # each takes those before it in
 Result = TypeVar("Result")  # what operators make of a symbol
 OFFERED = "only + - * / with numbers, comparisons, and what dipapprox offers"
+NAMED = 'it is compared with ==, and is a key: {"low": 1, "high": 2}[x]'
 
 
 _RUNNING: ContextVar[Any] = ContextVar("running", default=None)
@@ -79,7 +80,7 @@ class Symbolic(Uncopied, Generic[Result]):
     __slots__ = ("cells", "compute", "kind", "node", "numpy")
     __hash__ = None  # type: ignore[assignment]  # no key of dictionaries
 
-    WHAT = "a quantity"
+    what = "a quantity"
 
     def __init__(
         self,
@@ -107,7 +108,8 @@ class Symbolic(Uncopied, Generic[Result]):
         return None if self.compute is None or self.cells else self.compute({})
 
     def refusal(self, message: str, hint: str = OFFERED) -> SourceError:
-        return running().refusal(f"{self.WHAT} {message}", hint)  # type: ignore[no-any-return]  # an error
+        hint = NAMED if is_text(self) else hint
+        return running().refusal(f"{self.what} {message}", hint)  # type: ignore[no-any-return]  # an error
 
     if TYPE_CHECKING:  # what readers may write, and nobody runs
 
@@ -128,6 +130,10 @@ class Quantity(Symbolic["Quantity"]):
 
     __slots__ = ()
 
+    @property
+    def what(self) -> str:  # type: ignore[override]  # a class has one for all
+        return "a named value" if is_text(self) else "a quantity"
+
 
 class FloatKey(Fraction):
     """A number that is a float in Python, in a dictionary or set: nothing computes with it."""
@@ -139,14 +145,14 @@ class Condition(Symbolic["Quantity"]):
     """A comparison, or several; `if` follows both ways, `&`, `|` and `~` make larger ones."""
 
     __slots__ = ()
-    WHAT = "a condition"
+    what = "a condition"
 
 
 class Weight(Symbolic["Weight"]):
     """An expression in eps, the privacy parameter: the function is one for all its values."""
 
     __slots__ = ()
-    WHAT = "eps"
+    what = "eps"
 
     def unknown(self) -> SourceError:
         """Return the error for a question about its size, which is not known here."""

@@ -97,7 +97,7 @@ REFUSED = {
     "frozenset": "frozen sets are not followed: tuples and sets are",
     **dict.fromkeys(("eval", "exec", "compile", "globals", "locals", "vars", "dir"), _CODE),
     **dict.fromkeys(("bytes", "bytearray", "complex", "callable", "repr", "format"), _NOT),
-    **dict.fromkeys(("ascii", "aiter", "anext", "issubclass", "delattr", "bin", "hex"), _NOT),
+    **dict.fromkeys(("ascii", "aiter", "anext", "issubclass", "delattr", "hex"), _NOT),
     **dict.fromkeys(("oct", "breakpoint", "__import__", "memoryview", "slice"), _NOT),
 }
 """Python's own functions that are not followed."""
