@@ -34,6 +34,7 @@ from dipapprox.data_classes import Record
 from dipapprox.events.event import Event, Star
 from dipapprox.laws.distribution import Distribution
 from dipapprox.laws.family import BOTH_SIDES
+from dipapprox.linear import zones
 from dipapprox.linear.form import LinearForm, Symbol, are_opposite, content, difference, is_unit
 from dipapprox.linear.half_spaces import (
     has_interior,
@@ -41,7 +42,6 @@ from dipapprox.linear.half_spaces import (
     integer_inequality,
     irredundant,
 )
-from dipapprox.linear.zones import potentials
 
 
 def is_possible(event: Event | Star) -> bool:
@@ -112,7 +112,7 @@ def _have_integer_points(event: Event) -> bool | None:
         if not all(law.family.is_discrete for law in event.samples):
             return None
         return have_integer_point(map(integer_inequality, event.guards))
-    return potentials([(u, v, floor(w)) for u, v, w in found], 0) is not None
+    return zones.potentials([(u, v, floor(w)) for u, v, w in found], 0) is not None
 
 
 class LawOfSum(Record):

@@ -21,6 +21,7 @@ from dipapprox.errors import did_you_mean
 from dipapprox.language import ast, symbols
 from dipapprox.language.symbols import Kind, Role, Scope, Symbol, with_number
 from dipapprox.language.traversal import operands_of
+from dipapprox.laws.families import INTEGERS
 
 REPEATED = "draw it before the loop, or use 'for', which is unrolled"
 
@@ -221,7 +222,7 @@ def _takes(scope: Scope, node: ast.Call, counts: tuple[int, ...], hint: str) -> 
 
 def _draw(scope: Scope, node: ast.Call) -> Kind:
     hint = f"write '{node.name}(mean, scale)', e.g. '{node.name}(q, 2/eps)'"
-    drawn = Kind.INTEGER if node.name in symbols.INTEGER_DISTRIBUTIONS else Kind.REAL
+    drawn = Kind.INTEGER if node.name in INTEGERS else Kind.REAL
     if _takes(scope, node, (2,), hint) is not scope:
         return drawn
     if any(isinstance(p, ast.Comparison) and p.operators == ("=",) for p in node.arguments):

@@ -10,12 +10,11 @@ from dipapprox.data_classes import Record, replace
 from dipapprox.errors import Diagnosis
 from dipapprox.language import ast
 from dipapprox.language.traversal import mention, statements_of, targets_in
-from dipapprox.laws.families import FAMILIES
+from dipapprox.laws.families import FAMILIES, INTEGERS
 from dipapprox.source import Span
 
 EPSILON = "eps"
 DISTRIBUTIONS = tuple(FAMILIES)
-INTEGER_DISTRIBUTIONS = tuple(family.name for family in FAMILIES.values() if family.is_discrete)
 MECHANISM = "Exp"  # the exponential mechanism
 EXPONENTIAL = "exp"  # the exponential function, in weights only
 DISCRETISATION = "disc"
@@ -33,7 +32,7 @@ FUNCTIONS = (
     *DISTRIBUTIONS, MECHANISM, EXPONENTIAL, *SELECTIONS, CLAMP, ABSOLUTE, *ROUNDINGS, ROOT,
     LOGARITHM, DISCRETISATION,
 )  # fmt: skip
-_REAL = ", ".join([name for name in DISTRIBUTIONS if name not in INTEGER_DISTRIBUTIONS])
+_REAL = ", ".join([name for name in DISTRIBUTIONS if name not in INTEGERS])
 _STUDENT = f"there is no Student-t noise; real noise is {_REAL}"
 _MEAN = "sums are made in a loop, 'n <- n + x[i]', and divided: n / N"
 MEANT = {

@@ -36,8 +36,8 @@ from fractions import Fraction
 from math import ceil, isqrt
 from typing import TYPE_CHECKING
 
-from dipapprox.laws.family import BOTH_SIDES, IntegerFamily
-from dipapprox.laws.libraries import flint, precision
+from dipapprox.arithmetic import precision
+from dipapprox.laws.family import BOTH_SIDES, IntegerFamily, flint
 from dipapprox.limits import asking
 
 if TYPE_CHECKING:

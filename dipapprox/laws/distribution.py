@@ -10,9 +10,9 @@ from functools import cache
 from math import ceil
 from typing import TYPE_CHECKING
 
+from dipapprox.arithmetic import enclosure, precision
 from dipapprox.data_classes import Record, field, settle
 from dipapprox.laws.family import BOTH_SIDES, Family, IntegerFamily, RealFamily
-from dipapprox.laws.libraries import enclosure, precision
 
 if TYPE_CHECKING:
     from flint import arb

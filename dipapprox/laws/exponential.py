@@ -32,9 +32,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from dipapprox.arithmetic import boxes, double_functions, precision, rounding
 from dipapprox.errors import BrokenInvariant
-from dipapprox.laws.family import BOTH_SIDES, RealFamily, Speeds
-from dipapprox.laws.libraries import boxes, double_functions, flint, np, precision, rounding
+from dipapprox.laws.family import BOTH_SIDES, RealFamily, Speeds, flint, np
 
 if TYPE_CHECKING:
     from flint import arb

@@ -21,19 +21,38 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
+from importlib import import_module
 from typing import TYPE_CHECKING
 
+from dipapprox.arithmetic import boxes, double_functions, rounding
 from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant
-from dipapprox.laws.libraries import boxes, double_functions, flint, np, rounding
 
 if TYPE_CHECKING:
+    import flint
+    import numpy as np
     from flint import arb
 
     from dipapprox.arithmetic.boxes import Box
     from dipapprox.arithmetic.legendre import Rule
     from dipapprox.arithmetic.rounding import Array
+else:
 
+    class _Late:
+        """A module that is not ours, by name, loaded when it is first used."""
+
+        def __init__(self, name: str) -> None:
+            self._name = name
+
+        def __getattr__(self, attribute: str) -> object:
+            found = getattr(import_module(self._name), attribute)
+            setattr(self, attribute, found)  # which is not asked for again
+            return found
+
+    flint, np = _Late("flint"), _Late("numpy")
+
+
+__all__ = ["BOTH_SIDES", "Family", "IntegerFamily", "RealFamily", "Speeds", "flint", "np"]
 
 BOTH_SIDES = (-1, 1)  # of the mean
 

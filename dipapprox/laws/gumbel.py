@@ -52,8 +52,8 @@ from fractions import Fraction
 from math import factorial
 from typing import TYPE_CHECKING
 
-from dipapprox.laws.family import BOTH_SIDES, RealFamily, Speeds
-from dipapprox.laws.libraries import boxes, double_functions, flint, np, precision, rounding
+from dipapprox.arithmetic import boxes, double_functions, precision, rounding
+from dipapprox.laws.family import BOTH_SIDES, RealFamily, Speeds, flint, np
 from dipapprox.laws.logistic import LOGISTIC
 
 if TYPE_CHECKING:

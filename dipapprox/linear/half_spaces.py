@@ -35,9 +35,8 @@ from dipapprox.cache import Cache
 from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant
 from dipapprox.graphs import is_forest
-from dipapprox.linear import programme
+from dipapprox.linear import programme, zones
 from dipapprox.linear.form import LinearForm, Symbol, content, difference
-from dipapprox.linear.zones import are_open, needed
 
 # most systems are differences
 
@@ -56,7 +55,7 @@ def has_interior(forms: Iterable[LinearForm]) -> bool:
     differences = [difference(form) for form in system]
     found = [d for d in differences if d is not None]
     if len(found) == len(system):
-        return are_open(found)
+        return zones.are_open(found)
     return _have_common_slack(system)
 
 
@@ -124,7 +123,7 @@ def irredundant(guards: Iterable[LinearForm]) -> tuple[LinearForm, ...] | None:
         return _systems.find(forms, lambda: _without_implied(forms)) or None
     if not has_interior(forms):
         return None
-    kept = needed({(u, v): w for u, v, w in differences})
+    kept = zones.needed({(u, v): w for u, v, w in differences})
     return tuple([f for f, (u, v, _) in zip(forms, differences, strict=True) if (u, v) in kept])
 
 

@@ -19,8 +19,8 @@ from dipapprox.language.domains import has_real_inputs
 from dipapprox.limits import rare_collections
 from dipapprox.numerics.probability import BulkSource
 from dipapprox.pairs import maxima, maximum
+from dipapprox.pairs.adjacency import FEW_PAIRS, select_pairs
 from dipapprox.pairs.divergence import Attempt, Search, precisions
-from dipapprox.pairs.likely import FEW_PAIRS, likely_first
 from dipapprox.pairs.selections import one_by_one
 from dipapprox.privacy.description import values_text
 from dipapprox.privacy.run import LARGEST_PRECISION, Engine, Setting, Witness
@@ -67,7 +67,7 @@ def check_pairs(
     """
     selection, progress = setting.selection, setting.progress
     if total is not None and total <= FEW_PAIRS and len(states.outputs) <= _FEW_OUTPUTS:
-        pairs = likely_first(states.program, selection, total)
+        pairs = select_pairs(states.program, selection)
         search.run(one_by_one(pairs), total, progress)
     else:
         maxima.check_many(search, states, selection, total, bulk, progress)

@@ -97,6 +97,7 @@ def test_a_family_says_all_that_is_asked(family) -> None:
         assert hasattr(family, name), name
     assert FAMILIES[family.name] is family
     assert getattr(families, family.constant) is family
+    assert (family.name in families.INTEGERS) == family.is_discrete
 
 
 @each
@@ -246,7 +247,7 @@ def test_a_new_family_is_a_file() -> None:
             continue
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.ImportFrom) and node.module == "dipapprox.laws.families":
-                names = {alias.name for alias in node.names} - {"FAMILIES"}
+                names = {alias.name for alias in node.names} - {"FAMILIES", "INTEGERS"}
                 if names:
                     found.add(str(relative.with_suffix("")))
     assert found == set(NAMED)

@@ -41,8 +41,8 @@ from dipapprox.events.event import EVERYWHERE, Event, Interval, Star, common
 from dipapprox.events.reduce import SAME, Change, coordinates, is_plain
 from dipapprox.laws.distribution import Distribution, law_order
 from dipapprox.limits import check_limits, current
+from dipapprox.linear import zones
 from dipapprox.linear.form import LinearForm
-from dipapprox.linear.zones import tight
 from dipapprox.numerics.elimination.plan import (
     BetweenConstants,
     Convolved,
@@ -224,7 +224,7 @@ def eliminate(event: Order, table: FunctionTable, kept: int | None = None) -> Te
     unit = lcm(*{w.denominator for _, _, w in event.bounds})
     bounds = {(i, j): w.numerator * (unit // w.denominator) for i, j, w in event.bounds}
     # A tree of comparisons has nothing to leave out.
-    tied = bounds if len(bounds) == len(roots) - 1 else tight(bounds)
+    tied = bounds if len(bounds) == len(roots) - 1 else zones.tight(bounds)
     if tied is None:
         return ()
     elimination = _Elimination(table, unit, kept)
@@ -340,7 +340,7 @@ class _Elimination(Record):
                 if i != j:
                     bounds[i, j] = min(bounds.get((i, j), w), w)
             # What is left of tight bounds is tight.
-            reduced = bounds if bounds == rest else tight(bounds)
+            reduced = bounds if bounds == rest else zones.tight(bounds)
             if reduced is None:
                 continue
             kept = frozenset(reduced.items())

@@ -17,7 +17,7 @@ from dipapprox.language.domains import AllReals
 from dipapprox.language.formula import Operation, Operator
 from dipapprox.limits import at_most, check_limits, silent
 from dipapprox.pairs import walk as pair_walk
-from dipapprox.pairs.likely import FEW_PAIRS, likely_first
+from dipapprox.pairs.adjacency import FEW_PAIRS, select_pairs
 from dipapprox.pairs.products import layout as product_layout
 from dipapprox.pairs.products.source import ProductProgram
 from dipapprox.pairs.selections import AllPairs, Orbit, inputs_of, one_by_one
@@ -88,7 +88,7 @@ class _Run(Record, frozen=False):
         """Yield the pairs, of many that are alike one; progress is told."""
         setting, total, done = self.setting, self.total, 0
         if total is not None and total <= FEW_PAIRS:
-            selected = one_by_one(likely_first(setting.program, setting.selection, total))
+            selected = one_by_one(select_pairs(setting.program, setting.selection))
         else:
             selected = pair_walk.orbits(states, setting.selection, total)
         for pair, number in selected:
