@@ -201,6 +201,20 @@ def exponential(x: Fraction, bits: int) -> Enclosure:
         return enclosure_of(to_ball(x).exp()).positive()
 
 
+def sign_beside_exponential(constant: Fraction, factor: Fraction, exponent: Fraction) -> int:
+    """Return the sign of constant - factor e^exponent."""
+    if not exponent or not factor:
+        value = constant - factor
+        return (value > 0) - (value < 0)
+    bits = 64
+    while True:  # ends: e to a rational number that is not 0 is irrational
+        with precision(bits):
+            difference = to_ball(constant) - to_ball(factor) * to_ball(exponent).exp()
+        if difference != 0:
+            return 1 if difference > 0 else -1
+        bits *= 2
+
+
 def taylor(
     function: Callable[[arb_series], arb_series], center: arb, half: arb, terms: int
 ) -> list[arb]:

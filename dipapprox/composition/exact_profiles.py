@@ -39,7 +39,7 @@ from math import prod
 from flint import arb, arb_poly, fmpz_poly
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed
-from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
+from dipapprox.arithmetic.precision import precision, sign_beside_exponential, to_ball, to_enclosure
 from dipapprox.composition.accountant import Composition
 from dipapprox.composition.catalogue import is_symmetric, rational_pairs
 from dipapprox.composition.losses import raised
@@ -207,7 +207,9 @@ class PositiveLosses(Record):
 
     def line_at(self, budget: Fraction) -> ProfileLine:
         """Return the line that is H at an ε >= 0."""
-        return self.line(sum(_sign(e.factor, _ONE, budget - e.loss) > 0 for e in self.places))
+        return self.line(
+            sum(sign_beside_exponential(e.factor, _ONE, budget - e.loss) > 0 for e in self.places)
+        )
 
     def budget(self, delta: Fraction) -> LeastBudget | None:
         """Return the least ε >= 0 where H is at most δ; None if there is none."""
@@ -241,7 +243,7 @@ class ExactProfile(Record):
             if line.rational is None or greatest.rational is None:
                 raise BrokenInvariant("noise is its own reversal")
             (constant, factor), (known, falling) = line.rational, greatest.rational
-            if _sign(constant - known, factor - falling, budget) > 0:
+            if sign_beside_exponential(constant - known, factor - falling, budget) > 0:
                 greatest = line
         return greatest
 
@@ -278,20 +280,6 @@ def exact_profile(composition: Composition) -> ExactProfile | None:
             total = total.times(own)
         found.append(total.losses())
     return ExactProfile(tuple(found))
-
-
-def _sign(constant: Fraction, factor: Fraction, budget: Fraction) -> int:
-    """The sign of constant - factor e^budget, for rational numbers."""
-    if not budget or not factor:
-        value = constant - factor
-        return (value > 0) - (value < 0)
-    bits = _BITS
-    while True:  # ends: e to a rational number that is not 0 is irrational
-        with precision(bits):
-            difference = to_ball(constant) - to_ball(factor) * to_ball(budget).exp()
-        if difference != 0:
-            return 1 if difference > 0 else -1
-        bits *= 2
 
 
 class _Ratios(Record):

@@ -37,7 +37,7 @@ from typing import TypeVar
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, Side, compare
 from dipapprox.arithmetic.extended import BY_ENCLOSURES, EXACTLY, Extended, GivenBy
-from dipapprox.arithmetic.precision import exponential
+from dipapprox.arithmetic.precision import exponential, sign_beside_exponential
 from dipapprox.data_classes import Record, field, replace
 from dipapprox.errors import BrokenInvariant
 from dipapprox.exponentials import ExponentialPolynomial
@@ -77,17 +77,7 @@ class Growth(Record):
     multiple: Fraction = Fraction(1)
 
     def is_below_one(self) -> bool:
-        if self.multiple == 1 or not self.rate:
-            return self.rate < 0 or self.multiple < 1
-        bits = 64
-        while True:
-            # Never 1: e^rate is irrational.
-            size = exponential(self.rate, bits)
-            if size.lower * self.multiple > 1:
-                return False
-            if size.upper * self.multiple < 1:
-                return True
-            bits *= 2
+        return sign_beside_exponential(Fraction(1), self.multiple, self.rate) > 0
 
     def bounds(self, bits: int) -> Factor:
         """Enclose it to a relative width of about 2**-bits."""
