@@ -2,19 +2,18 @@
 
 Python refuses to convert between `int` and more than some 4300 digits, to keep programs that read
 numbers from strangers from hanging; the limit is one setting of the process, which a library has
-no business to change. Here numbers are cut into pieces below any such limit, by halves, so that
-the time stays that of multiplying such numbers.
+no business to change. Long ones are converted by flint, which has none and is quick.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
+from importlib import import_module
+from typing import Any
 
-_PIECE = 600
-"""Digits that `str` and `int` convert whatever the limit is: it cannot be set below 640."""
-
-_PIECE_BITS = 1_990
-"""A number of so many bits has at most 600 digits."""
+_SHORT, _SHORT_BITS = 600, 1_990
+"""Digits that `str` and `int` convert whatever the limit is, which cannot be set below 640; bits of
+numbers that have no more."""
 
 MOST_DIGITS = 1000
 """Digits before and after the point of a number that people write."""
@@ -78,11 +77,7 @@ def read_digits(text: str) -> int:
     """
     if not (text.isascii() and text.isdigit()):
         raise ValueError(f"no digits: {text[:40]!r}")
-    if len(text) <= _PIECE:
-        return int(text)
-    low = len(text) // 2
-    shift: int = 10**low
-    return read_digits(text[:-low]) * shift + read_digits(text[-low:])
+    return int(text if len(text) <= _SHORT else _flint().fmpz(text))
 
 
 def read_decimal(text: str) -> Fraction | None:
@@ -106,16 +101,8 @@ def read_decimal(text: str) -> Fraction | None:
 
 
 def _whole_text(value: int) -> str:
-    if value.bit_length() <= _PIECE_BITS:
-        return str(value)
-    return ("-" if value < 0 else "") + _digits(abs(value)).lstrip("0")
+    return str(value) if value.bit_length() <= _SHORT_BITS else str(_flint().fmpz(value))
 
 
-def _digits(value: int) -> str:
-    """Write a number >= 0, perhaps with zeros in front."""
-    if value.bit_length() <= _PIECE_BITS:
-        return str(value)
-    # log10 2 > 0.3, so the upper half is not 0; the lower one may need zeros in front.
-    low = value.bit_length() * 3 // 20
-    above, below = divmod(value, 10**low)
-    return _digits(above) + _digits(below).zfill(low)
+def _flint() -> Any:
+    return import_module("flint")  # most numbers do not need it

@@ -20,6 +20,7 @@ from dipapprox.data_classes import Record
 from dipapprox.digits import exact_repr, exact_text
 from dipapprox.errors import Contradiction
 
+_EXACT = Context(prec=MAX_PREC, Emin=MIN_EMIN, Emax=MAX_EMAX)
 _MOST_PLACES = 4_000
 """No end is printed with more decimal places; ends closer to 0 are rounded to it or away."""
 
@@ -87,22 +88,9 @@ def _places_below(size: Fraction) -> int:
 
 def _text(scaled: int, places: int) -> str:
     """Write scaled * 10**-places exactly, without trailing zeros."""
-    if scaled == 0:
-        return "0"
-    sign = "-" if scaled < 0 else ""
-    digits = exact_text(abs(scaled))
-    stripped = digits.rstrip("0")
-    exponent = len(digits) - 1 - places  # of the leading digit
-    places -= len(digits) - len(stripped)
-    if -5 <= exponent < 0:
-        return f"{sign}0.{'0' * (-exponent - 1)}{stripped}"
-    if 0 <= exponent < 20:
-        whole = stripped[: exponent + 1].ljust(exponent + 1, "0")
-        return (
-            f"{sign}{whole}.{stripped[exponent + 1 :]}".rstrip(".") if places > 0 else sign + whole
-        )
-    fraction = f".{stripped[1:]}" if len(stripped) > 1 else ""
-    return f"{sign}{stripped[0]}{fraction}e{exponent}"
+    number = Decimal(exact_text(scaled)).scaleb(-places, _EXACT).normalize(_EXACT)
+    plain = -5 <= number.adjusted() < 20 or not number
+    return f"{number:f}" if plain else f"{number:e}".replace("e+", "e")
 
 
 class Enclosure(Record):
@@ -184,7 +172,6 @@ class Enclosure(Record):
 
 
 _SPEC = re.compile(r"\.(\d{1,4})([efg])", re.ASCII)
-_EXACT = Context(prec=MAX_PREC, Emin=MIN_EMIN, Emax=MAX_EMAX)
 
 
 def rounded_to(value: Fraction, spec: str, rounding: str = ROUND_CEILING) -> str:
@@ -290,3 +277,47 @@ def better(
     if isinstance(found, NotEnclosed):
         return found if known is None else known
     return known.intersect(found, by) if isinstance(known, Enclosure) else found
+
+
+# --- short numbers in an interval: short witnesses, quick arithmetic ------------------------------
+
+
+def simplest(lower: Fraction, upper: Fraction | None, *, inside: bool = False) -> Fraction:
+    """Return the fraction of least denominator in [lower, upper], or strictly between two >= 0.
+
+    Continued fractions: an integer, the one nearest to 0, if there is one; else the common whole
+    part plus the reciprocal of the simplest fraction between the reciprocals of what is left.
+
+    Args:
+        upper: None if there is no upper end.
+    """
+    if upper is not None and lower <= 0 <= upper and not inside:
+        return Fraction(0)
+    if upper is not None and upper < 0:
+        return -simplest(-upper, -lower)
+    whole = lower.__floor__() + 1 if inside else lower.__ceil__()
+    if upper is None or whole < upper or (whole == upper and not inside):
+        return Fraction(whole)
+    whole -= 1
+    left = 1 / (lower - whole) if lower > whole else None
+    return whole + 1 / simplest(1 / (upper - whole), left, inside=inside)
+
+
+_DECIMALS, _SHORT = 15, 1_000  # places of a short decimal, and numbers of a short fraction
+
+
+def shortest(lower: Fraction, upper: Fraction) -> Fraction:
+    """Return a number in [lower, upper] that is short when it is written down.
+
+    A fraction of small numbers if there is one; else a decimal of up to 15 places, as few as
+    possible; else the simplest fraction.
+    """
+    plain = simplest(lower, upper)
+    if max(abs(plain.numerator), plain.denominator) < _SHORT:
+        return plain
+    for places in range(_DECIMALS + 1):
+        unit = 10**places
+        found = Fraction((lower * unit).__ceil__(), unit)
+        if found <= upper:
+            return found
+    return plain

@@ -27,6 +27,7 @@ from math import ceil, exp, expm1, floor, frexp, ldexp, log, log1p, log2
 
 from flint import arb
 
+from dipapprox.arithmetic.enclosure import simplest
 from dipapprox.arithmetic.precision import give_way, to_ball
 from dipapprox.composition.mechanisms import (
     ApproximateStatement,
@@ -45,7 +46,6 @@ from dipapprox.data_classes import Record, replace
 from dipapprox.digits import exact_text
 from dipapprox.limits import check_atoms, check_limits
 from dipapprox.linear.form import content
-from dipapprox.numerics.simplest import simplest
 
 
 class GridStep(Record):

@@ -28,12 +28,11 @@ from math import factorial
 
 from flint import arb
 
-from dipapprox.arithmetic.enclosure import Enclosure, if_enclosed, sure
+from dipapprox.arithmetic.enclosure import Enclosure, if_enclosed, shortest, sure
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.composition.shifted_noise import PublishedNoise, published_noise
 from dipapprox.numerics.real_outputs.coordinates import Line
 from dipapprox.numerics.real_outputs.hockey_stick import Split
-from dipapprox.numerics.simplest import shortest
 
 _MOST_TERMS = 12  # laplace samples in a sum
 _SHARES = (Fraction(1, 2), Fraction(1, 4), Fraction(3, 4))

@@ -65,7 +65,7 @@ from typing import ClassVar
 
 from flint import arb, fmpq, fmpq_poly
 
-from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed, shortest
 from dipapprox.arithmetic.precision import enclosure_of, precision, to_ball, to_enclosure
 from dipapprox.composition.profile import NO_ENDS, Ends, ProfilePoint, bounds_at, epsilon_of, up_to
 from dipapprox.data_classes import Record
@@ -74,7 +74,6 @@ from dipapprox.events.event import Interval, Marginal, Part
 from dipapprox.laws.families import LAPLACE
 from dipapprox.limits import ask, check_limits
 from dipapprox.numerics.real_outputs.coordinates import Line, Mixed, factored
-from dipapprox.numerics.simplest import shortest
 
 
 class PublishedNoise(Record):

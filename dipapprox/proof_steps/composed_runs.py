@@ -20,7 +20,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.enclosure import Enclosure, simplest
 from dipapprox.composition import mechanisms as catalogue
 from dipapprox.data_classes import Record
 from dipapprox.errors import NoCertificate
@@ -36,7 +36,6 @@ from dipapprox.kernel.proofs import Proof, pairs_of
 from dipapprox.kernel.published import published
 from dipapprox.kernel.signs import Signs
 from dipapprox.limits import check_limits
-from dipapprox.numerics.simplest import simplest
 from dipapprox.privacy.compositions.pipeline import PipelineRun, ProgramAt
 from dipapprox.privacy.compositions.programs import Row, cost, cost_of, undominated
 from dipapprox.privacy.compositions.programs import loss as loss_of

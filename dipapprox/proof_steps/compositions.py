@@ -16,6 +16,7 @@ from fractions import Fraction
 from itertools import chain
 from math import ceil, exp, log, log2
 
+from dipapprox.arithmetic.enclosure import simplest
 from dipapprox.composition.divergences import Statement
 from dipapprox.composition.grid import first_step
 from dipapprox.errors import NoCertificate
@@ -26,7 +27,6 @@ from dipapprox.kernel.machine import Machine
 from dipapprox.kernel.mechanisms import Mechanism, Pair, sampled
 from dipapprox.kernel.proofs import MOST_EPS_PRV
 from dipapprox.limits import check_limits
-from dipapprox.numerics.simplest import simplest
 from dipapprox.privacy.compositions import pipeline as composed
 from dipapprox.privacy.compositions.pipeline import ComposedProof
 from dipapprox.proof_steps.composed_runs import (

@@ -15,6 +15,7 @@ from fractions import Fraction
 from itertools import islice, pairwise
 from math import ceil, log, log2
 
+from dipapprox.arithmetic.enclosure import simplest
 from dipapprox.data_classes import Record
 from dipapprox.errors import NoCertificate
 from dipapprox.kernel.errors import NotProved, Refused, Refuted
@@ -30,7 +31,6 @@ from dipapprox.kernel.machine import (
 from dipapprox.kernel.parts import Part, Parts, parts_of
 from dipapprox.kernel.proofs import Proof, largest_of, pairs_of
 from dipapprox.kernel.replay import read_claim
-from dipapprox.numerics.simplest import simplest
 from dipapprox.proof_steps.composed_steps import ReplayedSteps, grid_json
 from dipapprox.proof_steps.liveness import live_before
 from dipapprox.proof_steps.machines import Json, input_json, number_json, numbers_json, pair_json

@@ -10,6 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dipapprox import Answer, Claim, Enclosure, LimitReached, Limits, NotEnclosed, Options
+from dipapprox.arithmetic.enclosure import simplest
 from dipapprox.arithmetic.precision import precision, to_ball
 from dipapprox.errors import BrokenInvariant
 from dipapprox.events.event import Event
@@ -17,12 +18,7 @@ from dipapprox.exact.laplace import algebra as pieces
 from dipapprox.exact.laplace import polyhedra
 from dipapprox.exact.laplace.algebra import ExactAlgebra, Units
 from dipapprox.exact.methods import LaplaceForms
-from dipapprox.exact.signs.interval import (
-    ALL_EPSILONS,
-    EpsilonInterval,
-    simplest_between,
-    split_point,
-)
+from dipapprox.exact.signs.interval import ALL_EPSILONS, EpsilonInterval, split_point
 from dipapprox.exact.signs.nonnegative import (
     Negative,
     Nonnegative,
@@ -115,9 +111,9 @@ def check_signs(function: ExponentialPolynomial, chart: SignChart) -> None:
             if zero_left is not None and not zero_left.is_exact:
                 assert sign_at(function, lower) == sign
             continue
-        points = [simplest_between(lower, upper)]
-        points.append(simplest_between(lower, points[0]))
-        points.append(simplest_between(points[0], upper))
+        points = [simplest(lower, upper, inside=True)]
+        points.append(simplest(lower, points[0], inside=True))
+        points.append(simplest(points[0], upper, inside=True))
         assert {sign_at(function, point) for point in points} == {sign}
 
 

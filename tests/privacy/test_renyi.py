@@ -30,7 +30,7 @@ from dipapprox import (
     Program,
     RenyiProfile,
 )
-from dipapprox.arithmetic.enclosure import NotEnclosed
+from dipapprox.arithmetic.enclosure import NotEnclosed, shortest, simplest
 from dipapprox.arithmetic.extended import INFINITE, Extended
 from dipapprox.arithmetic.precision import to_ball
 from dipapprox.cli.app import main
@@ -38,7 +38,6 @@ from dipapprox.errors import BrokenInvariant, LimitReached, NoCertificate
 from dipapprox.language import core
 from dipapprox.language.load import load
 from dipapprox.limits import limited
-from dipapprox.numerics.simplest import shortest, simplest
 from dipapprox.pairs.adjacency import select_pairs
 from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.maximum import FactorAt, Maximum

@@ -19,11 +19,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TypeVar, assert_never
 
+from dipapprox.arithmetic.enclosure import simplest
 from dipapprox.data_classes import Record
 from dipapprox.digits import exact_text
 from dipapprox.errors import LimitReached, QuestionRefused
 from dipapprox.exact.choices.absorption import absorption, possible, reached
-from dipapprox.exact.signs.interval import EpsilonInterval, simplest_between
+from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exact.signs.nonnegative import Negative, Nonnegative, Undecided, is_nonnegative
 from dipapprox.exact.signs.values import sign_at
 from dipapprox.exact.signs.zeros import Zero, in_order, refine, zeros
@@ -235,7 +236,7 @@ def vanishing_together(
         if not cluster.equal:
             raise LimitReached("degree-budget: a common zero of functions of too high degrees")
         near = refine(cluster.zero, _NEAR)
-        place = near.lower if near.is_exact else simplest_between(near.lower, near.upper)
+        place = near.lower if near.is_exact else simplest(near.lower, near.upper, inside=True)
         yield frozenset(key for member in cluster.members for key in found[member][1]), place
 
 

@@ -47,16 +47,6 @@ class EpsilonInterval(Record):
 ALL_EPSILONS = EpsilonInterval()  # all ε > 0
 
 
-def simplest_between(lower: Fraction, upper: Fraction | None) -> Fraction:
-    """Return the fraction of least denominator, then numerator, strictly between two, >= 0."""
-    # Stern-Brocot: the integer parts agree until an integer fits.
-    whole = lower.numerator // lower.denominator
-    if upper is None or whole + 1 < upper:
-        return Fraction(whole + 1)
-    rest = lower - whole
-    return whole + 1 / simplest_between(1 / (upper - whole), 1 / rest if rest else None)
-
-
 def split_point(lower: Fraction, upper: Fraction) -> Fraction:
     """Return a dyadic number strictly between 0 < `lower` < `upper`, well inside.
 

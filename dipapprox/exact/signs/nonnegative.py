@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.enclosure import Enclosure, simplest
 from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant, LimitReached
-from dipapprox.exact.signs.interval import EpsilonInterval, simplest_between
+from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exact.signs.normal_form import NormalForm, derived, normal_form
 from dipapprox.exact.signs.values import Function, sign_at
 from dipapprox.exact.signs.zeros import Zero, refine, zeros
@@ -96,7 +96,7 @@ def _decide(function: ExponentialPolynomial, interval: EpsilonInterval) -> Nonne
     constant, near = chain_sign(form)
     if constant:
         return Nonnegative()
-    eps = simplest_between(interval.lower, interval.upper)
+    eps = simplest(interval.lower, interval.upper, inside=True)
     if sign_at(function, eps) < 0:
         return Negative(eps)
     if near < 0 and not interval.lower:
@@ -137,7 +137,7 @@ def _witness(
             break
         left = left and refine(left, used / 4)
         right = right and refine(right, used / 4)
-    eps = simplest_between(lower, upper)
+    eps = simplest(lower, upper, inside=True)
     if sign_at(function, eps) >= 0:
         raise BrokenInvariant(f"the function is not negative at {eps}, as its zeros say")
     return eps

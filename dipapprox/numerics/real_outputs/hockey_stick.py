@@ -39,6 +39,7 @@ from dipapprox.arithmetic.enclosure import (
     better,
     enclosing,
     if_enclosed,
+    shortest,
     sure,
 )
 from dipapprox.cache import Cache
@@ -57,7 +58,6 @@ from dipapprox.numerics.real_outputs.densities import (
     positive_part,
 )
 from dipapprox.numerics.real_outputs.panel_polynomials import Cells, one_cell
-from dipapprox.numerics.simplest import shortest
 
 _REMEMBERED = 200  # pairs of measures whose densities are kept
 _DENSITIES = 6  # of a pair that are kept, on several grids: factors take turns with precisions

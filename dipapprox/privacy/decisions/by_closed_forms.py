@@ -19,11 +19,11 @@ from functools import reduce
 from itertools import islice
 from operator import add
 
-from dipapprox.arithmetic.enclosure import UNIT, Enclosure, if_enclosed, sure
+from dipapprox.arithmetic.enclosure import UNIT, Enclosure, if_enclosed, simplest, sure
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import BrokenInvariant, Contradiction, LimitReached, UserError
 from dipapprox.exact.distributions import ExactDistributions
-from dipapprox.exact.signs.interval import EpsilonInterval, simplest_between
+from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exact.signs.nonnegative import NegativeRange, Nonnegative
 from dipapprox.exact.signs.values import enclose_at, sign_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
@@ -31,7 +31,6 @@ from dipapprox.language.formula import names_of, parse_formula
 from dipapprox.limits import at_most, check_limits
 from dipapprox.numerics import intervals
 from dipapprox.numerics.formula_values import Undefined
-from dipapprox.numerics.simplest import simplest
 from dipapprox.pairs.divergence import difference_over, eps_prv_factor
 from dipapprox.pairs.published import together as published_search
 from dipapprox.pairs.selections import Pair, one_by_one
@@ -118,11 +117,11 @@ def choose_epsilon(ranges: Sequence[NegativeRange], rate: Fraction = Fraction(0)
 
 def _inside(lower: Fraction, upper: Fraction | None) -> Fraction:
     if upper is None:
-        return simplest_between(lower * Fraction(5, 4), None)
+        return simplest(lower * Fraction(5, 4), None, inside=True)
     if lower == upper:
         return lower
     quarter = (upper - lower) / 4
-    return simplest_between(lower + quarter, upper - quarter)
+    return simplest(lower + quarter, upper - quarter, inside=True)
 
 
 def _rate(forms: Sequence[tuple[ExponentialRatio, ExponentialRatio]]) -> Fraction:

@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import assert_never
 
-from dipapprox.arithmetic.enclosure import Enclosure
+from dipapprox.arithmetic.enclosure import Enclosure, simplest
 from dipapprox.data_classes import Record, field
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.exact.choices.validity import check_choices
-from dipapprox.exact.signs.interval import EpsilonInterval, simplest_between
+from dipapprox.exact.signs.interval import EpsilonInterval
 from dipapprox.exact.signs.nonnegative import (
     Negative,
     NegativeRange,
@@ -79,7 +79,7 @@ class Signs(Record, frozen=False):
     def __post_init__(self) -> None:
         self._point = self.interval.lower
         if not self.interval.is_point:
-            self._point = simplest_between(self.interval.lower, self.interval.upper)
+            self._point = simplest(self.interval.lower, self.interval.upper, inside=True)
 
     def numerator(self, ratio: ExponentialRatio) -> ExponentialPolynomial:
         """Multiply a ratio by its denominator, so that its sign stays where it is defined."""

@@ -24,10 +24,9 @@ from fractions import Fraction
 from math import isqrt
 from typing import Generic, Protocol, TypeVar
 
-from dipapprox.arithmetic.enclosure import Enclosure, outward
+from dipapprox.arithmetic.enclosure import Enclosure, outward, simplest
 from dipapprox.data_classes import Record, field
 from dipapprox.limits import Progress, check_limits
-from dipapprox.numerics.simplest import simplest
 from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.selections import Pair
 
