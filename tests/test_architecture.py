@@ -32,7 +32,6 @@ LAYERS = (
     "bundled",
     "cache",
     "limits",
-    "processes",
     "exponentials",
     "arithmetic",
     "laws",

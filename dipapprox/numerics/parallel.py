@@ -11,11 +11,14 @@ see Ctrl-C: this process ends them, whatever ends the batch, and they end with i
 
 from __future__ import annotations
 
+import ctypes
 import os
-from collections.abc import Callable, Sequence
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from multiprocessing.context import SpawnContext, SpawnProcess
 from time import monotonic
 from typing import Any
@@ -25,7 +28,6 @@ from dipapprox.errors import BrokenInvariant, LimitReached
 from dipapprox.events.event import Connected
 from dipapprox.limits import Limits, check_limits, current, limited
 from dipapprox.numerics.methods import Answers, Method
-from dipapprox.processes import deaf_to_interrupts, end_with
 
 _PATIENCE = 1.0
 """Seconds of work in this process before others are started: that costs them about half of it."""
@@ -33,6 +35,7 @@ _PATIENCE = 1.0
 _SLICE = 16  # events between two looks at the clock
 _CHUNKS = 4  # chunks for each worker, at most: events differ much in cost
 _POLL = 0.1  # seconds between two looks at the limits while workers work
+_PR_SET_PDEATHSIG = 1  # from <sys/prctl.h>
 
 
 class Parallel:
@@ -75,7 +78,7 @@ class Parallel:
             min(self._jobs, len(chunks)), spawning, _prepare, (self._make, os.getpid())
         )
         try:
-            with deaf_to_interrupts():
+            with _deaf_to_interrupts():
                 futures = [pool.submit(_enclose, chunk, bits, current()) for chunk in chunks]
             waiting = set(futures)
             while waiting:  # for all, or for the first that fails
@@ -120,7 +123,7 @@ _method: Method | None = None  # the method of a worker process
 
 def _prepare(make: Callable[[], Method], parent: int) -> None:
     global _method
-    end_with(parent)
+    _end_with(parent)
     _method = make()
 
 
@@ -129,3 +132,31 @@ def _enclose(events: Sequence[Connected], bits: int, limits: Limits) -> tuple[An
         raise BrokenInvariant("a worker was asked before it was prepared")
     with sound_arithmetic(), limited(limits):
         return _method.enclose(events, bits), _method.name
+
+
+def _end_with(parent: int) -> None:
+    """Have this process, a child, killed as soon as its parent is dead (Linux).
+
+    Args:
+        parent: Process that started this one. On Linux its thread that did so has to stay as long.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it died before the call
+        os._exit(1)
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Processes started inside never see Ctrl-C, from their first instruction on.
+
+    They inherit the signals that this thread holds back. For this thread Ctrl-C comes at the end.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -17,6 +17,7 @@ claims are.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -260,6 +261,7 @@ def _remembered(block: Sequence[object]) -> list[object]:
 
 
 _LARGEST_FILE = 2**28
+_OLD = re.compile("dipapprox ([a-z-]+ )?certificate")  # formats before proofs
 
 
 def read_json(text: str) -> object:
@@ -301,17 +303,6 @@ _DECODER = json.JSONDecoder(
 )
 
 
-OLD = (
-    "dipapprox certificate",
-    "dipapprox budget certificate",
-    "dipapprox composition certificate",
-    "dipapprox decision certificate",
-    "dipapprox real-input certificate",
-    "dipapprox service certificate",
-)
-"""Formats before proofs."""
-
-
 def check(
     certificate: str | Mapping[str, object],
     limits: Limits | None = None,
@@ -350,7 +341,7 @@ def check_content(content: object, explained: bool) -> Replay:
         return judged(content, fields, _said, explained)
     if name == PIPELINE_FORMAT:
         return judged(content, _PIPELINE_FIELDS, _pipeline_said, explained)
-    if name in OLD:
+    if isinstance(name, str) and _OLD.fullmatch(name):
         raise UserError(
             f"this is a '{name}', written by an older dipapprox",
             "certificates are proofs now: write it again",
