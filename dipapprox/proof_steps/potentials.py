@@ -13,7 +13,7 @@ or a sample and a number.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from heapq import heappop, heappush
 from itertools import count
@@ -24,6 +24,7 @@ from dipapprox.errors import NoCertificate
 from dipapprox.kernel.forms import Form
 from dipapprox.kernel.paths import Sample
 from dipapprox.kernel.rounds import Rounds
+from dipapprox.language.traversal import reachable
 from dipapprox.limits import check_limits
 from dipapprox.proof_steps.heads import (
     START,
@@ -258,7 +259,6 @@ class PotentialSearch:
     def _reached(self) -> list[int]:
         """Return the members that a proof needs, with their links."""
         kept = [0, *sorted(k for front in self._front.values() for k in front)]
-        waiting = [0]
         for number in kept:
             member = self._members[number]
             for place, way in enumerate(self._ways[member.head]):
@@ -272,13 +272,11 @@ class PotentialSearch:
                             if _within(found, self._members[k].vector)
                         )
                     member.links[place, case] = target
-        reached = {0}
-        while waiting:
-            for target in self._members[waiting.pop()].links.values():
-                if target is not None and target not in reached:
-                    reached.add(target)
-                    waiting.append(target)
-        return sorted(reached)
+
+        def following(number: int) -> Iterator[int]:
+            return (k for k in self._members[number].links.values() if k is not None)
+
+        return sorted(reachable((0,), following))
 
     def _written(self, reached: Sequence[int]) -> list[Json]:
         numbers = {member: number for number, member in enumerate(reached)}

@@ -29,7 +29,7 @@ from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant
 from dipapprox.exact.signs.normal_form import common_step, exponential_polynomial, polynomials
 from dipapprox.exponentials import ExponentialRatio, common_denominator
-from dipapprox.language.traversal import reaching
+from dipapprox.language.traversal import reachable, reaching
 from dipapprox.laws.distribution import ChainLaw
 from dipapprox.limits import check_limits
 
@@ -88,14 +88,7 @@ def possible(law: ChainLaw) -> Edges:
 
 
 def reached(edges: Edges) -> Edges:
-    found = {0: edges[0]}
-    waiting = [0]
-    while waiting:
-        for target in found[waiting.pop()]:
-            if target not in found:
-                found[target] = edges[target]
-                waiting.append(target)
-    return found
+    return {state: edges[state] for state in reachable((0,), edges.__getitem__)}
 
 
 def _eliminate(rows: dict[int, _Row]) -> None:

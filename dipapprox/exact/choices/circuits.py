@@ -28,6 +28,7 @@ from dipapprox.exact.choices.absorption import absorption
 from dipapprox.exact.signs.normal_form import common_step, exponential_polynomial, over_power
 from dipapprox.exact.signs.values import START_BITS, ball_at, more_bits, sign_at
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
+from dipapprox.language.traversal import reachable
 from dipapprox.limits import check_limits
 
 W = TypeVar("W")
@@ -197,11 +198,7 @@ def _enclosed(
 
 def _needed(circuit: Circuit, roots: Sequence[int]) -> list[int]:
     """Return the nodes that some roots consist of, without constants, in their order."""
-    found, waiting = set(roots), list(roots)
-    while waiting:
-        below = {node for _, node in circuit.nodes[waiting.pop()]} - found
-        found |= below
-        waiting += below
+    found = reachable(roots, lambda node: (below for _, below in circuit.nodes[node]))
     return sorted(found - {NOTHING, EVERYTHING})
 
 

@@ -45,6 +45,7 @@ from dipapprox.language.functions.machine import (
 from dipapprox.language.functions.places import facts_of
 from dipapprox.language.functions.symbols import refusal, running_as
 from dipapprox.language.functions.words import of_unknown
+from dipapprox.language.traversal import reachable
 from dipapprox.source import SourceFile
 
 _FILLED = [each.__doc__ for each in (expressions, library, objects, statements)]
@@ -401,13 +402,12 @@ class LiveScope(NameScope, frozen=False, eq=False, kw_only=True):
 @lru_cache(maxsize=64)
 def _tree_and_codes(file: str, text: str, flags: int) -> tuple[ast.Module, set[CodeType]]:
     """Read a file, and what Python makes of its functions."""
-    tree, codes = places.tree_of(SourceFile(file, text)), set[CodeType]()
-    waiting = [compile(text, file, "exec", flags, dont_inherit=True)]  # nothing runs
-    while waiting:
-        code = waiting.pop()
-        codes.add(code)
-        waiting += [each for each in code.co_consts if isinstance(each, CodeType)]
-    return tree, codes
+    whole = compile(text, file, "exec", flags, dont_inherit=True)  # nothing runs
+
+    def inside(code: CodeType) -> Iterator[CodeType]:
+        return (each for each in code.co_consts if isinstance(each, CodeType))
+
+    return places.tree_of(SourceFile(file, text)), reachable([whole], inside)
 
 
 _FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)

@@ -21,6 +21,7 @@ from typing import Generic, TypeVar, assert_never
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed, enclosing, sure
 from dipapprox.data_classes import Record
+from dipapprox.language.traversal import reachable
 from dipapprox.laws.distribution import Distribution
 from dipapprox.limits import check_limits
 from dipapprox.numerics.algebras import piecewise
@@ -192,15 +193,12 @@ class Evaluation(Generic[F, V]):
 
     def _needed(self, plans: Iterable[Terms]) -> set[int]:
         """Return the functions that must still be computed for some plans."""
-        waiting = [n for terms in plans for _, factors in terms for n, _ in factors]
-        found: set[int] = set()
-        while waiting:
-            number = waiting.pop()
-            if number in found or number in self._known:
-                continue
-            found.add(number)
-            waiting.extend(parts(self._table.functions[number]))
-        return found
+
+        def unknown(numbers: Iterable[int]) -> Iterator[int]:
+            return (number for number in numbers if number not in self._known)
+
+        wanted = unknown(n for terms in plans for _, factors in terms for n, _ in factors)
+        return reachable(wanted, lambda n: unknown(parts(self._table.functions[n])))
 
     def values(self, plans: Sequence[Terms]) -> list[list[tuple[int, V]]]:
         """Return the terms of each plan: (coefficient, ∫ product)."""

@@ -46,6 +46,7 @@ from dipapprox.arithmetic.extended import BY_ENCLOSURES, GivenBy
 from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached
 from dipapprox.events.symmetry import CellSymmetry
+from dipapprox.language.traversal import reachable
 from dipapprox.numerics.powers import logarithm
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.boxes.bounds import PairRegion, SetChoice, Taken
@@ -435,15 +436,13 @@ def _shortened(roots: Sequence[PairSet], signs: Sequence[int], moves: bool) -> l
 
 def _sets_of_outputs(outputs: int, exchanges: Sequence[Sequence[int]]) -> Iterator[Taken]:
     """Yield sets of outputs, neither empty nor of all, of which every one is an image of one."""
+
+    def images(of: int) -> Iterator[int]:
+        return (sum(1 << to[o] for o in range(outputs) if of >> o & 1) for to in exchanges)
+
     seen: set[int] = set()
     for number in range(1, 2**outputs - 1):
         if number in seen:
             continue
-        waiting = [number]
-        for each in waiting:  # which grows
-            for partners in exchanges:
-                image = sum(1 << partners[o] for o in range(outputs) if each >> o & 1)
-                if image not in seen:
-                    seen.add(image)
-                    waiting.append(image)
+        seen |= reachable([number], images)
         yield np.array([bool(number >> o & 1) for o in range(outputs)])
