@@ -70,6 +70,7 @@ _CLOSE = Fraction(1, 2**64)  # how narrow intervals of an ε are that has one va
 _CLOSELY = Fraction(1, 100)
 _LEAST_GAIN = 0.1
 _TINY = 1e-300
+_STEEP = 16.0  # of a δ that falls more steeply the same width needs less accuracy
 _MOST_IDLE = 4  # steps in a row that narrow an interval by less than a tenth end the search
 _FINER = Fraction(4)
 """Steps are divided by this where the last division was of no use, or the last one is far off."""
@@ -235,10 +236,12 @@ class _Question(Record):
         """How wide an interval may be."""
         return max(self.width, self.share * (known.upper or _ZERO))
 
-    def accuracy(self, known: Sequence[Extended], likely: Fraction) -> Fraction:
-        """How accurate δ must be for that, about, if it is about so much."""
+    def accuracy(
+        self, known: Sequence[Extended], likely: Fraction, steepness: float = 1.0
+    ) -> Fraction:
+        """How accurate δ must be for that, about, if it is about so much, and falls so steeply."""
         if self.delta is not None:
-            return self.delta * min(self.width, _ONE)
+            return self.delta * min(self.width * Fraction(max(steepness / _STEEP, 1.0)), _ONE)
         ends = ((each.lower or _ZERO, each.upper or _ONE) for each in known)
         least = min(max(lower, min(upper, likely)) for lower, upper in ends)
         return min(max(self.width, self.share * least), _ONE)
@@ -328,7 +331,9 @@ class _Search:
                 return replace(told, reason=reason)
             mattering = [k for k, own in found.items() if matters(own, after)]
             likely = Fraction(max(self._likely[k] for k in mattering))
-            accuracy = min(self._asked.accuracy(after, likely), self._accuracy)
+            steepness = max(self._steepness[k] for k in mattering)
+            accuracy = self._asked.accuracy(after, likely, steepness)
+            accuracy = accuracy if begun else min(accuracy, self._accuracy)
             # At first it is not known where a δ is, and chords are long.
             blind = begun and self._delta is not None
             if not (self._attained or blind) and self._is_told(step, after):
@@ -349,7 +354,6 @@ class _Search:
             if idle:
                 self._accuracy /= 2**16
             if not self._exact:
-                steepness = max(self._steepness[k] for k in mattering)
                 hurry = self._attained and idle > 0
                 parts = _FINER if hurry else self._parts(step, after, steepness, rough=rough)
                 step = refined(self._mechanisms, step, parts)

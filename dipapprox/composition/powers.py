@@ -77,6 +77,7 @@ _LEAST_ASKED = -70.0  # ln of an H; of less it does not matter by which part it 
 _LIKELY = 2.0**-6  # of a bound (1), about what H is at least
 _LITTLE = 4.0  # ln of the part of what H may be off that doubles lose where a tilt can see to it
 
+_STEEP = 4.0  # ln of a λ at which that is so
 _SPARE = 16  # losses that are kept below those that seem to matter
 _PLACES = -7.0, 21.0
 _SECTIONS = 16  # ln λ is looked for there, in so many steps
@@ -311,6 +312,8 @@ def steepness_of(factors: Sequence[tuple[GridLosses, int]], grid: LossGrid) -> S
         logarithm = min(logarithm, max(bound(place), _LEAST_ASKED) + log(grid.part))
     if grid.budget is not None and bound(place) < logarithm:  # masses count for less from there on
         place = least(logarithm, place)
+    # Masses are what doubles lose; of these H is less than 1 / λ.
+    doubles += max(place - _STEEP, 0.0)
     likely, doubtful = exp(min(bound(place), 0.0)) * _LIKELY, logarithm - doubles
     most = max(bound(place), doubtful - _LITTLE)
     tilt = exp(least(most, place)) if most <= doubtful + _HOPE else None
