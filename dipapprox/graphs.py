@@ -8,12 +8,10 @@ independent parts multiply (Nešetřil and Ossona de Mendez, *Sparsity*, chapter
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import chain
 from typing import Any, TypeVar
-
-from dipapprox.data_classes import Record
 
 Edge = tuple[int, int]
 
@@ -286,39 +284,22 @@ def canonical_order(
     return [vertex for _, cell in sorted(stable.cells.items()) for vertex in cell]
 
 
-class EliminationForest(Record):
-    """A rooted forest on the vertices; the ends of every edge are ancestor and descendant.
+def elimination_forest(size: int, edges: Iterable[Edge]) -> dict[int, int | None]:
+    """Return a rooted forest on the vertices that joins only ancestors with descendants by edges.
 
-    Attributes:
-        parents: The parent of each vertex; None for a root.
-        order: All vertices, ancestors first, each subtree contiguous.
-    """
+    Its depth is the least for trees and for parts of up to 12 vertices. Larger parts are taken
+    apart at the vertex, among those of highest degree, that leaves the smallest largest component,
+    until they are small or trees.
 
-    parents: tuple[int | None, ...]
-    order: tuple[int, ...]
-
-    @property
-    def depth(self) -> int:
-        """The number of vertices on a longest path from a root to a leaf."""
-        depth: dict[int | None, int] = {None: 0}
-        for vertex in self.order:
-            depth[vertex] = depth[self.parents[vertex]] + 1
-        return max(depth.values())
-
-
-def elimination_forest(size: int, edges: Iterable[Edge]) -> EliminationForest:
-    """Return a forest of least depth: exact for trees and for parts of up to 12 vertices.
-
-    Larger parts are taken apart at the vertex, among those of highest degree, that leaves the
-    smallest largest component, until they are small or trees.
+    Returns:
+        The parent of each vertex, None for a root; ancestors first, each subtree contiguous.
     """
     neighbours = [0] * size
     for a, b in edges:
         if a != b:
             neighbours[a] |= 1 << b
             neighbours[b] |= 1 << a
-    parents: list[int | None] = [None] * size
-    order: list[int] = []
+    parents: dict[int, int | None] = {}
     depths: dict[int, int] = {}
     todo: list[tuple[int, int | None]] = [
         (part, None) for part in _parts(neighbours, (1 << size) - 1)
@@ -328,10 +309,17 @@ def elimination_forest(size: int, edges: Iterable[Edge]) -> EliminationForest:
         part, parent = todo.pop()
         root = _best_root(neighbours, part, depths)
         parents[root] = parent
-        order.append(root)
         rest = list(_parts(neighbours, part & ~(1 << root)))
         todo.extend((smaller, root) for smaller in reversed(rest))
-    return EliminationForest(tuple(parents), tuple(order))
+    return parents
+
+
+def depth_of(forest: Mapping[int, int | None]) -> int:
+    """Return the number of vertices on a longest path from a root to a leaf; ancestors first."""
+    depths: dict[int | None, int] = {None: 0}
+    for vertex, parent in forest.items():
+        depths[vertex] = depths[parent] + 1
+    return max(depths.values())
 
 
 def bits(vertices: int) -> Iterator[int]:

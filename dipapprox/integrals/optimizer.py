@@ -111,13 +111,14 @@ def elimination_order(event: Event, strategy: Strategy) -> tuple[int, ...]:
     variables come by number.
     """
     if strategy is Strategy.LEAST_NESTING:
-        return graphs.elimination_forest(len(event.samples), comparison_edges(event)).order
+        return tuple(graphs.elimination_forest(len(event.samples), comparison_edges(event)))
     return graphs.downward_order(len(event.samples), order_edges(event))
 
 
 def elimination_depth(event: Event) -> int:
     """Return how many integrals the order of least nesting nests, in its worst pieces."""
-    return graphs.elimination_forest(len(event.samples), comparison_edges(event)).depth
+    forest = graphs.elimination_forest(len(event.samples), comparison_edges(event))
+    return graphs.depth_of(forest)
 
 
 def comparison_edges(event: Event) -> tuple[tuple[int, int], ...]:
