@@ -75,6 +75,7 @@ class Limits(Record):
     pieces: int = 20_000
     atoms: int = 4_000_000
     started: float = field(default_factory=time.monotonic)
+    _kept: float = 0  # seconds that are kept for what comes later
     _looked: list[float] = field(default_factory=lambda: [-inf], compare=False, repr=False)
     _meters: tuple[list[int], ...] = field(default=(), compare=False, repr=False)
 
@@ -108,7 +109,7 @@ class Limits(Record):
         if self.seconds is None and self.memory is None:
             return
         now = time.monotonic()
-        if self.seconds is not None and now - self.started > self.seconds:
+        if self.seconds is not None and now - self.started > self.seconds - self._kept:
             raise LimitReached(f"time limit: {self.seconds:g} s")
         if self.memory is not None and not 0 <= now - self._looked[0] <= _BETWEEN_LOOKS:
             if peak_memory() > self.memory:
@@ -120,6 +121,11 @@ class Limits(Record):
         fewer = {name: min(getattr(self, name), number) for name, number in most.items()}
         meters = self._meters if steps is None else (*self._meters, [steps, steps])
         return replace(self, _meters=meters, **fewer)
+
+    def keeping(self, share: float) -> Limits:
+        """Return the same limits, a share of the time that is left being kept for later."""
+        left = max((self.seconds or 0) - self.elapsed() - self._kept, 0)
+        return replace(self, _kept=self._kept + share * left)
 
     def elapsed(self) -> float:
         """Return the seconds since the limits were made."""

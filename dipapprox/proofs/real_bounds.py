@@ -12,20 +12,22 @@ asked last.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from fractions import Fraction
-from itertools import chain
+from itertools import chain, islice
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure
 from dipapprox.arithmetic.extended import Extended
+from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import EarlyEnd, LimitReached
-from dipapprox.limits import check_limits
+from dipapprox.limits import current, limited
 from dipapprox.pairs.boxes.vertices import dearest_pairs, difference_pairs
 from dipapprox.pairs.published.couplings import Couplings
 from dipapprox.pairs.published.processed import telling_more
 from dipapprox.pairs.published.together import COUPLING, PROCESSING
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, Pair
-from dipapprox.privacy.profiles.profile import profile
+from dipapprox.privacy.profiles.profile import Profiler, profile
 from dipapprox.privacy.profiles.profile_result import (
     AtDelta,
     AtEpsPrv,
@@ -34,7 +36,7 @@ from dipapprox.privacy.profiles.profile_result import (
     ProfileAnswer,
     Question,
 )
-from dipapprox.privacy.run import Setting
+from dipapprox.privacy.run import Options, Setting
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import Answer, Claim, Verdict
 from dipapprox.privacy.verifier import verify
@@ -44,8 +46,16 @@ from dipapprox.semantics.state import FinalStates
 
 _Least = LeastDelta | LeastEpsPrv
 DEAREST = "pairs that need most"  # the word for the pure budget of these
+_FOR_BOUNDS = 1 / 4  # of the time
+_FEW = 24  # bits of what need not be attained
 _MOST_CORNERS = 64
 _MOST_MOVES = 5_000  # of final states, for couplings: some seconds
+
+
+def keeping_time(setting: Setting) -> AbstractContextManager[None]:
+    """Let a block, which looks at all pairs, leave a share of the time to what is asked last."""
+    asked = setting.is_real and not setting.options.proved
+    return limited(current().keeping(_FOR_BOUNDS)) if asked else nullcontext()
 
 
 class RealBounds(Record):
@@ -72,10 +82,12 @@ class RealBounds(Record):
             most = most_of(budget, claim.eps_prv, self.setting.program)
             if most <= claim.delta:
                 return kept(found, most, by, self.setting)
-        told = self._processed(claim.eps, AtEpsPrv(claim.eps_prv))
-        if told is None or told > claim.delta:
-            return found
-        return kept(found, told, PROCESSING, self.setting)
+        for told in self._processed(claim.eps, AtEpsPrv(claim.eps_prv)):
+            if told <= claim.delta:
+                return kept(found, told, PROCESSING, self.setting)
+            if told * 64 > claim.delta * 65:
+                break
+        return found
 
     def from_below(self, eps: Fraction, question: Question, reason: str) -> ProfileAnswer | None:
         """Answer a question about the profile at an ε by some pairs; None if there are none.
@@ -86,18 +98,16 @@ class RealBounds(Record):
         if corners is None or not isinstance(question, AtDelta | AtEpsPrv):
             return None
         found, setting = profile(corners, eps, question), self.setting
-        scope = scope_of(setting.program, setting.selection)
-        run = replace(found.run, scope=scope, reason=reason)
-        if isinstance(found, LeastEpsPrv):
-            least = found.eps_prv_enclosure
-            if least.infinite:
-                return replace(found, run=replace(run, reason=None))
-            least = Extended(least.lower, None, least.least_by)
-            return replace(found, run=run, eps_prv_enclosure=least)
+        run = replace(found.run, scope=scope_of(setting.program, setting.selection), reason=reason)
         if isinstance(found, LeastDelta):
             known = Enclosure(found.delta_enclosure.lower, UNIT.upper)
             return replace(found, run=run, delta_enclosure=known)
-        return found
+        assert isinstance(found, LeastEpsPrv)
+        least = found.eps_prv_enclosure
+        if least.infinite:
+            return replace(found, run=replace(run, reason=None))
+        least = Extended(least.lower, None, least.least_by)
+        return replace(found, run=run, eps_prv_enclosure=least)
 
     def from_above(self, found: ProfileAnswer, question: Question) -> ProfileAnswer:
         """Return a least ε_prv, or a least δ, with upper ends, if little is known of it.
@@ -112,10 +122,11 @@ class RealBounds(Record):
             for budget, by in self._budgets(found.eps):
                 known = budget / found.eps, self.setting.program, by
                 found = within_budget(found, question, *known)
-        if is_wide(found):
-            most = self._processed(found.eps, question)
-            if most is not None:
+        if is_wide(found) and isinstance(question, AtDelta | AtEpsPrv):
+            for most in self._processed(found.eps, question):
                 found = at_most(found, question, most, PROCESSING)
+                if is_wide(found):
+                    break
         return found
 
     def _corners(self) -> Setting | None:
@@ -153,8 +164,7 @@ class RealBounds(Record):
         coupled = self._coupled(eps)
         if coupled is not None:
             yield coupled, COUPLING
-        dearest = self._dearest
-        if dearest:
+        if dearest := self._dearest:
             yield from ((most, DEAREST) for most, _ in self._pure(self._only(dearest), eps))
 
     def _pure(self, setting: Setting, eps: Fraction) -> Iterator[tuple[Fraction, str]]:
@@ -173,17 +183,22 @@ class RealBounds(Record):
                 return Couplings(states, eps).budget_between(pairs)
         return None
 
-    def _processed(self, eps: Fraction, question: Question) -> Fraction | None:
-        """Return the upper end of what a program needs that tells more; None if none is known."""
+    def _processed(self, eps: Fraction, question: AtDelta | AtEpsPrv) -> Iterator[Fraction]:
+        """Yield upper ends of what a program needs that tells more: soon, then narrow ones."""
+        options, programs = self.setting.options, list[FinalStates]()
         with EarlyEnd():
-            for more in telling_more(self._states()):
-                with EarlyEnd():
-                    setting = replace(self.setting, program=more.program)
-                    found = profile(setting, eps, question, executed=more)
-                    most = _known(found).upper if isinstance(found, _Least) else None
-                    if most is not None:
-                        return most
-                check_limits()
+            programs = telling_more(self._states())
+        for own in (replace(options, precision=_FEW, max_precision=_FEW), options):
+            ends = (self._most(each, own, eps, question) for each in programs)
+            yield from islice((end for end in ends if end is not None), 1)
+
+    @sound_arithmetic()
+    def _most(
+        self, more: FinalStates, options: Options, eps: Fraction, question: AtDelta | AtEpsPrv
+    ) -> Fraction | None:
+        with EarlyEnd():
+            setting = replace(self.setting, program=more.program, options=options)
+            return Profiler(setting, eps, more).most(question)
         return None
 
 

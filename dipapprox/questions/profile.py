@@ -260,11 +260,8 @@ class _Profiling:
     def at(self, eps: Fraction, question: ProfileQuestion) -> ProfileAnswer:
         """Ask who may answer while the answer is wider than asked for: pairs, budgets, some
         bounds."""
-        setting, program, proves = (
-            self._setting,
-            self._setting.program,
-            self._setting.options.proved,
-        )
+        setting, program = self._setting, self._setting.program
+        proves = setting.options.proved
         if program.rounding is not None:
             return profile_rounded(setting, eps, question)
         prefers, pure = prefers_budgets(setting), is_pure(question) and not proves
@@ -278,7 +275,8 @@ class _Profiling:
                     # Bounds of all pairs take far longer.
                     return budget_verdict.nothing_left(setting, eps, asked)
             budget = self.budget(eps) if pure and prefers else None
-            found = profile_of_pairs(setting, eps, question, budget, self._executed())
+            with real_bounds.keeping_time(setting):
+                found = profile_of_pairs(setting, eps, question, budget, self._executed())
         except LimitReached as reached:
             obstacle = reached
             with suppress(LimitReached):  # what is known stays known

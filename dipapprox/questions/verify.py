@@ -104,7 +104,8 @@ class Verify(Record, Question, kw_only=True):
         plain = claim if setting.program.rounding is None else None
         if is_open(found):
             if plain is not None:
-                found = verifier.verify(setting, plain)
+                with real_bounds.keeping_time(setting):
+                    found = verifier.verify(setting, plain)
             elif point is not None:
                 found = formula_verifier.verify_formula(setting, self.formulas(), point)
             else:

@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 import dipapprox
-from dipapprox import LimitReached
+from dipapprox import LimitReached, Limits, Options
 from dipapprox.pairs.published.divergences import PublishedDivergences
 from tests.cases import part, text_of
 from tests.random_questions import real_inputs
@@ -62,3 +62,24 @@ def test_profile_keeps_what_is_demanded_before_a_limit(three_calls) -> None:
 def test_calibrate_keeps_what_is_refuted_before_a_limit(three_calls) -> None:
     found = dipapprox.calibrate(dipapprox.parse(MIXED), eps_prv="1/2", delta="1e-6")
     assert found.refuted is not None and "time limit" in str(found.reason)
+
+
+COMPARED = """input q[2] in real 0..10
+output out in {0, 1}
+adjacent linf 1/2
+x <- Logistic(q[1], 3/4 / eps)
+y <- Lap(q[2], 1 / eps)
+out <- x > y
+"""
+
+
+@pytest.mark.parametrize(("seconds", "most"), [(1, 1), (8, 0.7602)])
+def test_upper_ends_over_real_inputs_come_before_the_time_is_gone(
+    seconds, most, work_clock
+) -> None:
+    """Among many pairs, in doubles, some need 0.7594; all have a budget of 1."""
+    options = Options(limits=Limits(seconds=seconds, started=0))
+    found = dipapprox.profile(dipapprox.parse(COMPARED), eps=1, delta="1/100", options=options)
+    ends = found.eps_prv_enclosure
+    assert ends.lower is not None and ends.upper is not None
+    assert 0.75 < ends.lower <= ends.upper <= most

@@ -27,7 +27,7 @@ from dipapprox.errors import BrokenInvariant, LimitReached, SourceError
 from dipapprox.limits import at_most, check_limits, silent
 from dipapprox.pairs.divergence import Factor, Growth, eps_prv_factor, precisions
 from dipapprox.pairs.maxima import Maxima
-from dipapprox.pairs.maximum import FACTOR_BITS
+from dipapprox.pairs.maximum import FACTOR_BITS, Maximum
 from dipapprox.pairs.selections import OrderedPairs, Pair, is_symmetric
 from dipapprox.privacy import exact_pairs
 from dipapprox.privacy.details import POSSIBLE, PairsBounds
@@ -90,12 +90,21 @@ class Profiler:
             together, source = subject.together, subject.source
             self.maxima = Maxima(pairs, ladder, together, None, source, told)
 
-    def least_delta(self, question: AtEpsPrv) -> LeastDelta:
+    def most(self, question: AtEpsPrv | AtDelta) -> Fraction | None:
+        """Return the upper end alone: sets that show lower ones take far longer."""
+        if isinstance(question, AtDelta):
+            return self._least_eps_prv(question.delta, question.tolerance).told.upper
+        return self._largest(question).delta.upper
+
+    def _largest(self, question: AtEpsPrv) -> Maximum:
         published = self._subject.published
         with nullcontext() if published is None else published.claiming(question.growth):
-            found = self.maxima.sharpened(
+            return self.maxima.sharpened(
                 question.growth.bounds, lambda delta: delta.width <= question.tolerance(delta)
             )
+
+    def least_delta(self, question: AtEpsPrv) -> LeastDelta:
+        published, found = self._subject.published, self._largest(question)
         wanted = question.tolerance(found.delta)
         if question.width is None and self._is_coarse:
             wanted = max(wanted, found.delta.upper * REAL_WIDTH)
