@@ -97,7 +97,7 @@ _SAID = ("nargs", "default", "choices", "metavar", "help")
 def describe(parser: argparse.ArgumentParser) -> str:
     words = {
         name: [
-            _described(word, _group_of(word, command))
+            _described(word, command)
             for word in command._actions
             if not isinstance(word, argparse._HelpAction)  # every parser has its own
         ]
@@ -106,18 +106,13 @@ def describe(parser: argparse.ArgumentParser) -> str:
     return json.dumps(words, ensure_ascii=False, indent=1) + "\n"
 
 
-def _group_of(word: argparse.Action, command: argparse.ArgumentParser) -> str:
-    """Return the heading above a word that has one of its own."""
-    first = ("positional arguments", "options")
-    titles = (group.title for group in command._action_groups if word in group._group_actions)
-    return next((title for title in titles if title and title not in first), "")
-
-
-def _described(word: argparse.Action, group: str) -> dict[str, object]:
-    """Return its names, and what `add_argument` is to be told beside them."""
+def _described(word: argparse.Action, command: argparse.ArgumentParser) -> dict[str, object]:
+    """Return its names, the heading above it if that is one of its own, and what `add_argument` is
+    to be told beside them."""
     described: dict[str, object] = {"names": word.option_strings or [word.dest]}
-    if group:
-        described["group"] = group
+    for group in command._action_groups:
+        if word in group._group_actions and group.title not in ("positional arguments", "options"):
+            described["group"] = group.title
     if word.required and word.option_strings:
         described["required"] = True
     if word.nargs == 0:

@@ -147,8 +147,8 @@ def read_source(path: Path, parameters: Mapping[str, Fraction]) -> Source:
     """
     language = language_of(path)
     if language == DIPA:
-        hint = f"dipapprox prove {path} asks about all inputs of every length"
-        raise UserError(f"'{path}' is an automaton, no program", hint)
+        hint = "dipapprox prove asks about all inputs of every length"
+        raise UserError(f"'{shown_name(path)}' is an automaton, no program", hint)
     if language == PYTHON:
         file, name = parts_of_python(path)
         executed = mechanism.read_mechanism(file, read_text(file), name).execute(parameters)

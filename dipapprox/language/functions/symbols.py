@@ -331,8 +331,10 @@ def signed(sign: str, symbol: Symbolic[Any]) -> Symbolic[Any]:
 
 
 def power(base: Weight, exponent: Any) -> Weight:
-    number = exact(exponent, "an exponent")
-    return Weight(ast.Power(base.node, literal(number), span=running().here), base.cells)
+    span = running().here
+    known = value(exponent) if isinstance(exponent, Symbolic) else exponent
+    number = literal(exact(known, "an exponent"), span)
+    return Weight(ast.Power(base.node, number, span=span), base.cells)
 
 
 def _operand(value: Any) -> Quantity:
