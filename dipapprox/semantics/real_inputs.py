@@ -130,9 +130,8 @@ def execute_for_declared(program: core.Program, merge: bool) -> FinalStates:
     except ValueOfAny as needed:
         names = [cell.name for cell in program.inputs if isinstance(cell.domain, AllReals)]
         reason, span = _why(program, names, needed)
-        hint = (
-            "add noise first, or declare finitely many values, or 'real -1..1' for what is clamped"
-        )
+        hint = "add noise first, or read the input through one 'clamp(q, -1, 1)' and nowhere else, "
+        hint += "or declare the smaller range, 'real -1..1', or finitely many values"
         if span is None:
             raise UserError(reason, hint) from None
         raise SourceError([Diagnostic("type error", reason, span, hint)]) from None

@@ -271,14 +271,20 @@ if r > 1/2 then y <- 1 else y <- 0 end
     assert found.delta_enclosure.upper <= 0.127  # by all samples
 
 
-@pytest.mark.parametrize("call", ["abs(x)", "clamp(x, 0, 1)"])
-def test_functions_of_an_input_without_noise_are_named(call) -> None:
+@cases(
+    "call, said",
+    ("abs(x) + x", "'abs' of an input, which has no noise yet"),
+    ("clamp(x, 0, 1) + x", "'clamp' of an input, which has no noise yet"),
+    ("max(x, 0, 1)", "inputs are compared without noise"),
+    ("round(x)", "inputs are compared without noise"),
+)
+def test_functions_of_an_input_without_noise_are_named(call, said) -> None:
+    """With what to write: one clamp alone, or a smaller range."""
     head = "input x in real -1..3\noutput y in {0, 1}\n"
-    text = f"{head}r <- Lap({call} + x, 1/eps)\ny <- r > 1/2\n"
-    program = parse(text)
-    word = call.partition("(")[0]
-    with pytest.raises(SourceError, match=f"'{word}' of an input, which has no noise yet"):
+    program = parse(f"{head}r <- Lap({call}, 1/eps)\ny <- r > 1/2\n")
+    with pytest.raises(SourceError, match=said) as error:
         verify(program, eps=1, delta=0)
+    assert "read the input through one 'clamp(q, -1, 1)' and nowhere else" in str(error.value)
 
 
 def test_some_pairs_refute_where_no_method_bounds_all() -> None:
