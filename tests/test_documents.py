@@ -169,6 +169,16 @@ def test_every_picture_is_drawn_by_a_document_that_shows_it() -> None:
     assert shown == drawn == {picture.name for picture in PICTURES.iterdir()}
 
 
+def test_no_picture_is_white_on_the_dark_site() -> None:
+    """Ours follow the reader's setting; those of matplotlib the site turns round."""
+    style = (ROOT / "docs" / "assets" / "site.css").read_text(encoding="utf-8")
+    (turned,) = re.findall(r'scheme="slate"\] img:is\((.*)\) \{\n +filter: invert', style)
+    words = re.findall(r'src\*="([^"]+)"', turned)
+    for picture in PICTURES.iterdir():
+        follows = "prefers-color-scheme" in picture.read_text(encoding="utf-8")
+        assert follows != any(word in picture.name for word in words), picture.name
+
+
 def _pictures(path: Path) -> set[str]:
     """The names of the files that a document shows."""
     return {Path(name).name for name in _PICTURE.findall(path.read_text(encoding="utf-8"))}
