@@ -30,7 +30,6 @@ from dipapprox.language.functions.machine import (
     refill,
 )
 from dipapprox.language.functions.symbols import (
-    OFFERED,
     Condition,
     Quantity,
     as_number,
@@ -285,7 +284,8 @@ class PathRun(Machine):
         """Say which value a quantity with finitely many has on the path."""
         if quantity.compute is None:
             message = "what depends on samples, or may be any number, has no value to compute with"
-            raise self.refusal(message, hint_for(self.here.text if self.here else "") or OFFERED)
+            hint = "rounded(x, 0, 9), and clamp(z, 0, 9) of integer noise, have finitely many"
+            raise self.refusal(message, hint_for(self.here.text if self.here else "") or hint)
         values = self.knowledge.possible(quantity)
         if values is None:
             raise self.limit(f"this may have more than {MOST_VALUATIONS} values")
