@@ -5,7 +5,8 @@ replayed twice in a process: most of a proof is about its probabilities, whateve
 """
 
 from collections import Counter
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from math import prod
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 
 from dipapprox import Answer, Claim, Decision, Limits, Options, Program, Verdict
 from dipapprox.errors import EarlyEnd, NoCertificate
-from dipapprox.kernel import sets
+from dipapprox.kernel import errors, sets
 from dipapprox.kernel.errors import Refused, Refuted
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.limits import limited
@@ -27,12 +28,16 @@ from dipapprox.proof_steps.verdicts import goal_of
 from dipapprox.proofs.budget_answer import BudgetAnswer
 from dipapprox.proofs.replayed import proved_subject
 from dipapprox.questions import prove
+from tests.cases import THOROUGH
 
 MOST_PROBABILITIES = 600
 """Inputs times outputs; larger verdicts are left to tests of their own."""
 
 MOST_PARTS = 300
 """Sets that pairs of real inputs are cut into."""
+
+MOST_WORK = errors.MOST_WORK if THOROUGH else 300_000
+"""Of one step of a proof, in about microseconds."""
 
 outcomes: Counter[str] = Counter()
 """How many verdicts were replayed, and how many not, by the reason."""
@@ -64,8 +69,7 @@ def _replay(program: Program, verdict: Verdict, selection: PairSelection) -> str
         return "real numbers"
     if _is_large(program, verdict.run.outputs):
         return "large"
-    with EarlyEnd() as end, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sets, "MOST_PARTS", MOST_PARTS)
+    with EarlyEnd() as end, quick():
         try:
             verdicts.replayed(Setting(program, selection, Options()), goal_of(verdict))
         except (NoCertificate, Refused) as outside:
@@ -80,6 +84,15 @@ def _replay(program: Program, verdict: Verdict, selection: PairSelection) -> str
             raise
         return "replayed"
     return end.reason or ""
+
+
+@contextmanager
+def quick() -> Iterator[None]:
+    """Refuse what takes long to replay."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sets, "MOST_PARTS", MOST_PARTS)
+        patch.setattr(errors, "MOST_WORK", MOST_WORK)
+        yield
 
 
 def _is_large(program: Program, outputs: int) -> bool:
@@ -103,7 +116,7 @@ def _replay_decision(program: Program, decision: Decision, selection: PairSelect
         return "enclosures on an interval"
     if _is_large(program, decision.run.outputs):
         return "large"
-    with EarlyEnd() as end:
+    with EarlyEnd() as end, quick():
         found = throughout.proved_throughout(Setting(program, selection, Options()), decision)
         if found.replayed is None:
             return f"decision: {found.reason}"
@@ -136,7 +149,7 @@ def _with_budget(name: str) -> Callable[..., BudgetAnswer]:
 
 
 def _replay_budget(answer: BudgetAnswer) -> str:
-    with EarlyEnd() as end:
+    with EarlyEnd() as end, quick():
         try:
             bounds = budgets.BudgetBounds(answer.upper)
             with limited(Limits(states=100)):

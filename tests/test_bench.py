@@ -36,7 +36,7 @@ from bench.suite import TABLES, figures, full, quick
 from bench.sweeping import SweptCases, Whole
 from bench.timing import Outcome, Patience, Ratio, Timing, ratio, side_by_side
 from dipapprox.errors import LimitReached
-from tests.cases import cases, check_answers
+from tests.cases import cases, check_answers, part
 
 PROGRAMS = Path(__file__).parent.parent / "programs"
 ONCE = Patience(runs=1, seconds=1.0, cap=60.0)
@@ -242,7 +242,7 @@ MEASURED: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("kind", MEASURED)
+@pytest.mark.parametrize("kind", part(list(MEASURED), 2))
 def test_a_row_of_each_table_is_measured_and_shown(kind) -> None:
     row = TABLES[kind][1](MEASURED[kind], PROGRAMS, ONCE)
     timings = row.found["timings"].values() if "timings" in row.found else [row.found["timing"]]

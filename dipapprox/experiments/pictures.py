@@ -163,6 +163,7 @@ def _both(figure: Any, stem: Path) -> list[Path]:
     paths = [stem.with_name(stem.name + suffix) for suffix in (".svg", ".png")]
     for path in paths:
         save(figure, path)
+        figure.set_layout_engine("none")  # the other file is laid out alike
     return paths
 
 
@@ -283,10 +284,9 @@ def _numbers(group: Group, quantity: str, name: str, lines: Iterable[_Line]) -> 
 
 
 def _finish(
-    figure: Any, axes: Any, name: str, title: str, group: Group, values: Iterable[Fraction]
+    figure: Any, axes: Any, name: str, title: str, group: Group, known: list[Fraction]
 ) -> None:
     """Lay out what pictures of lines share: the axis of a field, the heading, the names."""
-    known = list(values)
     axes.set_xlabel(_AXES.get(name, name))
     if min(known) > 0 and max(known) >= _WIDE * min(known):
         axes.set_xscale("log")

@@ -287,6 +287,7 @@ def test_noise_that_keeps_a_statement_costs_no_more_with_pairs_that_are_chosen(w
             assert max(low, true - 1e-6) <= high
 
 
+@pytest.mark.thorough
 def test_divergences_add_up_beside_one_pair_above_those_that_are_chosen() -> None:
     """A thousand statements, each of which alone has a profile of its own, cost far more."""
     pairs = [((F(1, 2), F(1, 3)), (F(1, 2), F(2, 3))), ((F(1, 3), F(1, 2)), (F(2, 3), F(1, 2)))]

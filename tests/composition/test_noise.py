@@ -416,9 +416,10 @@ def cost(*runs: tuple[object, int], delta: F = F(1, 10**6)) -> tuple[float, floa
 def test_divergences_add_up_before_they_are_converted() -> None:
     one = cost((ConcentratedStatement(F(1, 2)), 1))
     assert one[1] - one[0] < 1e-6 and one[1] == pytest.approx(5.2215343406, abs=1e-8)
-    low, high = cost((ConcentratedStatement(F(1, 200)), 100))
-    # In sixteen groups they cost less than as one run.
-    assert cost((Gaussian(F(1), F(1)), 1))[0] < low < high < one[1] - 0.1
+    assert cost((Gaussian(F(1), F(1)), 1))[0] < one[0]
+    if THOROUGH:  # in sixteen groups they cost less than as one run
+        low, high = cost((ConcentratedStatement(F(1, 200)), 100))
+        assert cost((Gaussian(F(1), F(1)), 1))[0] < low < high < one[1] - 0.1
     ten = [(Renyi(((F(4), F(1, 10)), (F(16), F(2, 5)))), 10)]
     assert Divergences.of(ten) == Divergences.of([(Renyi(((F(4), F(1)), (F(16), F(4)))), 1)])
 

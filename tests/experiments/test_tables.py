@@ -16,7 +16,7 @@ from dipapprox.experiments.tables.table import Notes, PaperTable, plan, printed_
 from tests.cases import THOROUGH, refuses
 from tests.cli.running import run
 
-TABLES = ("7", "dipc-3", "dipaut-1", "dipaut-4", "coupling-1")
+TABLES = ("7", "dipc-3", "dipaut-1", "coupling-1")
 """Of verdicts, decisions, least budgets by structure and by coupling; `make tables` makes all."""
 
 
@@ -44,8 +44,9 @@ def test_weights_that_are_not_the_least_budget_are_marked(quick) -> None:
     assert cells["GAP-PV"][weight] == "9/10"
     assert cells["GAP-PV"][least].startswith("101/5 [")
     assert cells["10-MIN-MAX"][least].startswith("3/5")
-    proved = [row for row in quick["dipaut-4"].rows if not row[1].startswith("refused")]
-    assert len(proved) >= 31
+    if THOROUGH:
+        proved = [row for row in quick["dipaut-4"].rows if not row[1].startswith("refused")]
+        assert len(proved) >= 31
     assert all("unexplained" not in cell for row in quick["coupling-1"].rows for cell in row)
 
 

@@ -238,7 +238,7 @@ def test_wide_panels_with_few_terms_hold_densities(name) -> None:
     """At both ends, at the middle and between, whatever series do not tell."""
     for side, places in product((-1, 1), (Fraction(1, 2), Fraction(1), Fraction(4), Fraction(9))):
         shapes = list(product((places, places / 2, places / 8), (1, 2, 5)))
-        for half, terms in part(shapes, 2):
+        for half, terms in part(shapes, 3):
             with precision(80):
                 found = on_panel(name, to_ball(side * places), to_ball(half), side, terms)
             for k in part(range(-4, 5), 2):

@@ -21,7 +21,7 @@ from dipapprox.proof_steps.machines import number_json
 from dipapprox.proof_steps.verdicts import single_inputs
 from kernel.machines import cell, finite, judged
 from kernel.small import program_of
-from tests.cases import cases, check_answers, part, refuses, texts_in
+from tests.cases import THOROUGH, cases, check_answers, part, refuses, texts_in
 
 HALF = Fraction(1, 2)
 SIDES = ("first", "second", "change")
@@ -207,7 +207,7 @@ def test_random_machines_move_as_is_said(made) -> None:
     """Directions and second differences, at the points of a grid."""
     points = [Fraction(k, 2) for k in range(-4, 5)]
     ordered = moved = apart = 0
-    for _ in range(3 if isinstance(made, RandomTurns) else 12):
+    for _ in range(3 if isinstance(made, RandomTurns) else 12 if THOROUGH else 8):
         machine = read_machine(made.machine())
         finite = [domain for _, domain in machine.inputs[2:]]
         others = list(product(points[::4], *finite))  # type: ignore[arg-type]

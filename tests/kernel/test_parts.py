@@ -25,7 +25,7 @@ from dipapprox.proof_steps.machines import number_json
 from dipapprox.replays.words import words_of
 from kernel.forgeries import judged, spread
 from kernel.machines import finite
-from tests.cases import check_answers, evaluated, refuses, text_of
+from tests.cases import THOROUGH, cases, check_answers, evaluated, refuses, text_of
 
 Json = Any
 Rows = list[list[Fraction]]
@@ -98,7 +98,7 @@ NORMS: list[tuple[Json, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("norm", "adjacent"), NORMS, ids=[str(norm) for norm, _ in NORMS])
+@cases("norm, adjacent", *(NORMS if THOROUGH else NORMS[::2]))
 def test_the_worst_pair_is_bounded_closely(norm, adjacent) -> None:
     """From above within what classes and grids cost; from below by the worst pair."""
     source = random.Random(str(norm))

@@ -132,7 +132,7 @@ SEVERAL = [
 ]
 
 
-@cases("families, eps_prv", *part(SEVERAL, 2))
+@cases("families, eps_prv", *part(SEVERAL, 4))
 def test_several_numbers(families, eps_prv) -> None:
     noise = {"Lap": "laplace", "Gauss": "norm", "Logistic": "logistic", "Gumbel": "gumbel_r"}
     draws = "\n".join(f"y[{k}] <- {name}(q, 1)" for k, name in enumerate(families, 1))
@@ -172,7 +172,7 @@ SUMS = [
 ]
 
 
-@cases("first, own, second, its, sign, above", *part(SUMS, 2))
+@cases("first, own, second, its, sign, above", *part(SUMS, 4))
 def test_sums_of_samples(
     first: str, own: str, second: str, its: str, sign: int, above: int
 ) -> None:
@@ -193,7 +193,7 @@ def test_sums_of_samples(
 
 def test_sums_of_more_samples_than_two_pairs() -> None:
     """The density of n is a multiple of z^(n-1) e^-z: f is larger up to z."""
-    more = 5 if THOROUGH else 3
+    more = 5 if THOROUGH else 2
     text = ONE_SIDED.replace("eps)", "eps)" + more * " + LapPlus(0, 1 / eps)")
     ratio, law = exp(3 / 2 / more), stats.gamma(more + 1)
     z = ratio / (ratio - 1)

@@ -43,7 +43,7 @@ def test_what_is_decided_is_replayed(name) -> None:
     assert isinstance(found, kind)
 
 
-@pytest.mark.parametrize("name", ["laplace_parallel", "rappor_one_time"])
+@pytest.mark.parametrize("name", part(["rappor_one_time", "laplace_parallel"], 2))
 def test_violations_of_many_independent_parts_are_replayed(name) -> None:
     """Of a million outputs, nobody goes through all."""
     program = load(Path(f"programs/literature/{name}.dpg"), {})
@@ -275,7 +275,7 @@ VERIFIED = [
 ]
 
 
-@pytest.mark.parametrize(("name", "claim", "answer", "proved"), VERIFIED)
+@pytest.mark.parametrize(("name", "claim", "answer", "proved"), part(VERIFIED, 2))
 def test_verdicts_on_intervals_are_replayed(name, claim, answer, proved, tmp_path) -> None:
     path = PROGRAMS / f"{name}.dpg"
     program, text = load(path, {}), path.read_text(encoding="utf-8")

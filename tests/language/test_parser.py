@@ -152,7 +152,7 @@ def damaged(draw: st.DrawFn, texts: list[str], pieces: list[str]) -> str:
     return text
 
 
-@examples(5)
+@examples(3)
 @given(damaged(SAMPLES, PIECES))
 def test_damaged_programs_get_only_clean_errors(text) -> None:
     with contextlib.suppress(UserError):

@@ -202,7 +202,7 @@ MORE = {"any forms": 5, "integers": 5, "comparisons and bounds": 2, "Laplace dif
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@examples(2)
+@examples(1)
 @given(data=st.data())
 def test_all_that_enclose_an_event_agree(kind, data) -> None:
     """With each other, with its mirror image, and about with scipy."""

@@ -31,7 +31,7 @@ from dipapprox.privacy.compositions.real_programs import Known, RefinedPairs, in
 from dipapprox.privacy.run import Setting
 from dipapprox.questions.pipelines import CATALOGUE
 from dipapprox.replays.result import digest
-from tests.cases import THOROUGH, cases, refuses, text_of
+from tests.cases import THOROUGH, cases, part, refuses, text_of
 from tests.cli.conftest import COIN, SVT
 from tests.moved_noise import gaussian, laplace
 
@@ -99,7 +99,7 @@ def test_every_entry_of_the_catalogue_is_composed(name) -> None:
         "orders": [[2, "1/50"], [16, "1/5"]],
     }  # fmt: skip
     table = {key: values[key] for key in CATALOGUE[name].parameters if key in values}
-    for sample in ({}, {"subsample": "1/10"}):
+    for sample in part(({"subsample": "1/10"}, {}), 2):
         run = {"mechanism": name, **table, **sample, "times": 5 if THOROUGH else 2}
         answer = dipapprox.compose([run], adjacency="add/remove").epsilon("1e-4", "0.05")
         found = answer.eps_prv_enclosure
@@ -595,6 +595,7 @@ def told(run: dict[str, object], delta: str) -> Extended:
     return answer.eps_prv_enclosure
 
 
+@pytest.mark.thorough
 def test_clamping_costs_what_noise_does() -> None:
     """Beyond both inputs the quotient of densities is one number, which is published, too."""
     program = dipapprox.parse(text_of("numbers/clamped_laplace"))
@@ -652,7 +653,10 @@ def test_numbers_that_inputs_do_not_change_cost_nothing() -> None:
     ("runs", "least"),
     [
         ([("approx_dp", {"eps": "2", "delta": "1e-9"})], "2"),
-        ([("approx_dp", {"eps": "2", "delta": "1e-9"}), ("laplace", {"scale": "5"})], "11/5"),
+        pytest.param(
+            *([("approx_dp", {"eps": "2", "delta": "1e-9"}), ("laplace", {"scale": "5"})], "11/5"),
+            marks=pytest.mark.thorough,
+        ),
         ([("approx_dp", {"eps": "1", "delta": "1/2"}), ("approx_dp", {"eps": "1"})], "2"),
     ],
 )

@@ -320,7 +320,7 @@ def test_a_large_eps_prv_is_found_for_two_inputs() -> None:
     assert float(found.lower) - 1e-9 < least < float(found.upper) + 1e-9
 
 
-@pytest.mark.parametrize(("eps_prv", "delta"), [(24, "1/20000"), (14, "1/10000")])
+@cases("eps_prv, delta", *part([(14, "1/10000"), (24, "1/20000")], 2))
 def test_chords_bound_two_inputs_at_a_large_eps_prv(eps_prv, delta) -> None:
     """Of Laplace and Gaussian noise corners say less there than chords: 27/10000, 4/10000."""
     text = "input q1 in real 0..6\ninput q2 in real 0..6\noutput o in 0..8\n"

@@ -14,7 +14,7 @@ import dipapprox
 from dipapprox.errors import SourceError
 from dipapprox.language.functions import paths
 from dipapprox.language.mechanism import read_mechanism
-from tests.cases import cases, check_answers, complaint, examples, part, template_of
+from tests.cases import THOROUGH, cases, check_answers, complaint, examples, part, template_of
 from tests.grammars import texts
 from tests.language.functions.beside import differences
 
@@ -67,7 +67,7 @@ NATURAL = (Path(__file__).parent / "natural.txt").read_text(encoding="utf-8").sp
 )
 def test_what_people_write_does_what_python_does(body, apart, monkeypatch) -> None:
     monkeypatch.setattr(paths, "MOST_APART", apart)
-    assert not list(differences(file_with(body)))
+    assert not list(differences(file_with(body), 24 if THOROUGH else 9))
 
 
 LOOPS = (

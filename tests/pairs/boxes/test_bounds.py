@@ -109,7 +109,7 @@ def test_laplace_noise_that_others_are_compared_with_does_not_move() -> None:
         assert ("chords" in models.forms) == (far == "1")
 
 
-@pytest.mark.parametrize("text", part(_TEXTS, 2))
+@pytest.mark.parametrize("text", part(_TEXTS, 4))
 @examples(2)
 @given(data=st.data())
 def test_bounds_hold_for_pairs(text, data) -> None:
