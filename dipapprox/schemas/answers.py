@@ -135,20 +135,20 @@ Argument = Annotated[
 ]
 
 
-class PairWitness(Statement, frozen=True):
-    """A pair of inputs and a set of outputs."""
+class CurveWitness(Statement, frozen=True, kw_only=True):
+    """A pair of inputs and a set of outputs, which may be too many to be listed."""
 
     input: Valuation
     adjacent: Valuation
     outputs: tuple[PublishedValues, ...]
+    outputs_at_least: Count | UnsetType = UNSET
+
+
+class Witness(CurveWitness, frozen=True, kw_only=True):
+    """A pair of inputs, a set of outputs, which may be too many to be listed, and their δ."""
+
     delta_enclosure: Enclosure
     argument: Argument | UnsetType = UNSET
-
-
-class Witness(PairWitness, frozen=True):
-    """The outputs may be too many to be listed."""
-
-    outputs_at_least: Count | UnsetType = UNSET
 
 
 class Why(Statement, frozen=True):

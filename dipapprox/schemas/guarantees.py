@@ -12,6 +12,7 @@ from dipapprox.schemas.answers import (
     VERDICTS,
     Claimed,
     Count,
+    CurveWitness,
     Enclosure,
     End,
     Extended,
@@ -177,20 +178,16 @@ class Line(Statement, frozen=True):
     slope: Number
 
 
-class CurveWitness(Statement, frozen=True):
-    """A pair of inputs and a set of outputs."""
-
-    input: Valuation
-    adjacent: Valuation
-    outputs: tuple[PublishedValues, ...]
-    outputs_at_least: Count | UnsetType = UNSET
-
-
-class CurvePoint(Statement, frozen=True):
-    """The least δ at one budget, and a line below the profile."""
+class ComposedPoint(Statement, frozen=True):
+    """The least δ at one budget."""
 
     eps_prv: Rational
     delta_enclosure: Enclosure
+
+
+class CurvePoint(ComposedPoint, frozen=True):
+    """The least δ at one budget, and a line below the profile."""
+
     line: Line
     witness: CurveWitness | None
 
@@ -260,13 +257,6 @@ class PipelineRun(Statement, frozen=True):
     params: dict[str, Text]
     subsample: Rational | None
     times: Positive
-
-
-class ComposedPoint(Statement, frozen=True):
-    """The least δ at one budget."""
-
-    eps_prv: Rational
-    delta_enclosure: Enclosure
 
 
 class ExactPiece(Statement, frozen=True):
