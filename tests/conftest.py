@@ -66,10 +66,11 @@ def eager() -> Iterator[None]:
 
 
 LONG = """
-    known documents published answers compositions real_inputs like_python sweep losses kills
-    execution composed_numbers tables noise accountant habits programs dearest potentials
-    certificates analysis review rounds start starting throughout methods decisions corners
-    bare_systems algebra forgeries bounds parts renyi limits
+    documents known compositions published stated_runs half_answers answers like_python sweep
+    real_inputs tables throughout kills noise accountant habits composed_numbers start programs
+    potentials decisions losses execution algebra rounds methods analysis certificates starting
+    bare_systems charts dearest review forgeries corners bounds parts weaker_claims products
+    questions maxima notebook functions parser panels renyi limits
 """
 """Files of tests that take longest, the longest first: the processors end together."""
 

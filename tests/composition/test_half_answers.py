@@ -107,7 +107,7 @@ def normal(sigma: float, rate: float, times: int, epsilon: float) -> float:
 
 @cases(
     "sigma, rate, times, delta, evaluate, width",
-    ["1", "1e-6", 1000, "1e-9", by_fourier, "1e-6"],
+    pytest.param("1", "1e-6", 1000, "1e-9", by_fourier, "1e-6", marks=pytest.mark.thorough),
     ["0.6", "0.001", 10**4, "1e-6", by_fourier, "0.002"],
     pytest.param("0.5", "1e-4", 10**5, "1e-6", by_fourier, "0.002", marks=pytest.mark.thorough),
     pytest.param("1", "1e-4", 10**5, "1e-6", by_fourier, "0.002", marks=pytest.mark.thorough),
@@ -123,7 +123,8 @@ def test_small_rates_of_gaussian_noise(sigma, rate, times, delta, evaluate, widt
     assert high - low <= float(width) and found.atoms <= 30_000
 
 
-@cases("proved", False, pytest.param(True, marks=pytest.mark.thorough))
+@pytest.mark.thorough
+@cases("proved", False, True)
 def test_the_census_with_a_certificate(proved) -> None:
     """130 discrete Gaussians: an accountant brackets [16.45874, 16.47174]; a width of 1e-3."""
     spec = Path(__file__).parents[2] / "programs/pipelines/census_2020.toml"
@@ -160,7 +161,7 @@ ORDERS = 1 + np.logspace(-2, 4, 3000)
 
 @cases(
     "rho, times, delta, most, width",
-    ["1/2000", 1000, "1e-6", 5.035, 0.15],
+    pytest.param("1/2000", 1000, "1e-6", 5.035, 0.15, marks=pytest.mark.thorough),
     pytest.param("1/2000", 1000, "1e-5", 4.515, 0.14, marks=pytest.mark.thorough),
     ["1/2", 1, "1e-6", 5.22154, 1e-6],
 )
@@ -177,7 +178,7 @@ def test_concentrated_divergences_add_up(rho, times, delta, most, width) -> None
 @cases(
     "orders, times, most",
     [[(4, "1/100"), (16, "1/25")], 10, 0.8985],
-    [[(2, "1/50"), (32, "8/25")], 30, 3.934],
+    pytest.param([(2, "1/50"), (32, "8/25")], 30, 3.934, marks=pytest.mark.thorough),
 )
 def test_renyi_divergences_add_up(orders, times, most) -> None:
     """Their sum is converted, not each; the same two outcomes in every run cost little less."""
@@ -301,6 +302,7 @@ def test_one_exponential_mechanism_is_a_point(eps, eps_prv) -> None:
     [{"mechanism": "gaussian", "sigma": 20}, "151/1000", gaussian(1 / 20, 0.151)],
     [{"mechanism": "laplace", "scale": 2}, "1/4", laplace(1 / 2, 0.25)],
     [{"mechanism": "laplace", "scale": 2}, "1/2", 0.0],
+    [{"mechanism": "laplace", "scale": 1, "subsample": "1/3"}, "1/5", 0.0725166650672503],
     [{"mechanism": "randomised_response", "probability": "3/4"}, "1/2", 0.75 - exp(0.5) / 4],
 )
 def test_certificates_of_one_run_keep_the_digits(run, eps_prv, true) -> None:

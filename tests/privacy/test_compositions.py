@@ -182,23 +182,6 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Json:
     return json.loads(certificate.to_json())
 
 
-@cases(
-    "run, eps_prv, true",
-    ({"mechanism": "laplace", "scale": 1}, "1/2", 1 - exp(-1 / 4)),
-    ({"mechanism": "laplace", "scale": 1}, "2", 0.0),
-    ({"mechanism": "gaussian", "sigma": 1}, "3", 0.001537185369442),
-    ({"mechanism": "laplace", "scale": 1, "subsample": "1/3"}, "1/5", 0.0725166650672503),
-)
-def test_proofs_of_one_run_have_the_digits_of_the_answer(run, eps_prv, true) -> None:
-    """Closed forms; of a sample r H((α - 1 + r) / r)."""
-    composed = dipapprox.compose([run], options=Options(proved=True))
-    answer = composed.delta(eps_prv)
-    assert answer.proofs and answer.reason is None
-    found = answer.delta_enclosure
-    assert found.width <= found.upper / 10**8
-    assert float(found.upper) == pytest.approx(true, rel=1e-8)
-
-
 @pytest.fixture
 def content(once: Json) -> Json:
     """It, to be changed."""
