@@ -2,6 +2,7 @@
 
 Nodes are evaluated in the order of their numbers, each once, and forgotten when no other needs it.
 Sums with Laplace noise alone have closed forms (`exact`), taken unless equal scales cancel.
+What is enclosed for all inputs bounds delta of all pairs together (`pairs_within`).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
-from itertools import chain
+from itertools import chain, compress
 from typing import Any
 
 from dipapprox.kernel.balls import lower_at, precision, to_ball, upper_at
@@ -18,9 +19,9 @@ from dipapprox.kernel.errors import NotProved, Refused, Refuted, spend
 from dipapprox.kernel.forward import outcomes
 from dipapprox.kernel.grid import Accuracy, Leaves, Space, accuracy, mixed, rise
 from dipapprox.kernel.judgements import Distributions
-from dipapprox.kernel.machine import Input
+from dipapprox.kernel.machine import Input, Machine, all_inputs, changes_of
 from dipapprox.kernel.nodes import Graph, Node
-from dipapprox.kernel.proofs import Proof, named
+from dipapprox.kernel.proofs import Proof, growth_bound, named
 from dipapprox.kernel.signs import Signs
 
 MOST_VALUES = 10**7  # of all functions that are kept at a time: a gigabyte
@@ -100,6 +101,49 @@ def enclosed(proof: Proof, eps: Fraction, inputs: Iterable[Input], bits: int) ->
             raise Refuted("probabilities that do not add up to 1")
         bounds[input] = low, high
     return Distributions(eps, places, outputs, bounds)
+
+
+def pairs_within(found: Distributions, eps_prv: Fraction, delta: Fraction, machine: Machine) -> int:
+    """Return how many pairs of finite inputs are adjacent, of which all have f_S <= delta.
+
+    Inputs are read cell by cell. An output is told by the last cell that its bounds depend on.
+    Beginnings of inputs are alike if, however they go on, the same is told of what is not told yet.
+    So for two inputs side by side the most that is still to come depends on what their beginnings
+    are alike to, on what these have taken of the radius, and on whether they differ.
+    """
+    inputs, adjacency, layers = [*all_inputs(machine.finite)], machine.adjacency, list[Any]()
+    if not all(input in found.bounds for input in inputs):
+        raise Refuted("an input of a pair has no distribution")
+    spend(5 * len(inputs) * len(found.outputs))
+    columns = [*zip(*(zip(*found.bounds[u], strict=True) for u in inputs), strict=True)]
+    alike = [0] * len(inputs)
+    for place, domain in [*enumerate(machine.finite)][::-1]:
+        size, numbers = len(domain), dict[Any, int]()
+        # What depends on no cell is told by the first one.
+        late = [not place or any(c[k::size] != c[::size] for k in range(1, size)) for c in columns]
+        told = [*zip(alike, *compress(columns, late), strict=True)]
+        columns = [c[::size] for c, is_late in zip(columns, late, strict=True) if not is_late]
+        onward = zip(*[told[k::size] for k in range(size)], strict=True)
+        alike = [numbers.setdefault(own, len(numbers)) for own in onward]
+        layers.append((domain, [dict(zip(domain, own, strict=True)) for own in numbers]))
+    factor, divisor = growth_bound(eps_prv, found.places, above=False).as_integer_ratio()
+    states: dict[Any, tuple[int, int]] = {(0, 0, 0, False): (0, 1)}
+    for domain, nodes in reversed(layers):
+        before, states, changes = states, {}, changes_of(adjacency, domain)
+        for (one, other, spent, differ), (most, count) in before.items():
+            for u, v, price in changes:
+                if adjacency.allows(spent + price):
+                    (first, *ours), (second, *theirs) = nodes[one][u], nodes[other][v]
+                    both = zip(ours, theirs, strict=True)
+                    own = [high - factor * low // divisor for (_, high), (low, _) in both]
+                    key = first, second, spent + price, differ or u != v
+                    spend(6 + len(own) + 50 * (key not in states))
+                    known, others = states.get(key, (0, 0))
+                    states[key] = max(known, most + sum([n for n in own if n > 0])), others + count
+    apart = [state for (*_, differ), state in states.items() if differ]
+    if any(most > delta * (1 << found.places) for most, _ in apart):
+        raise Refuted("delta is not known to bound all pairs")
+    return sum([count for _, count in apart])
 
 
 def _spaces(

@@ -157,15 +157,7 @@ def adjacent_pairs(
     if adjacency.norm == "pairs":
         yield from ((u, v) for u, v in sorted(adjacency.pairs, key=repr) if u != v)
         return
-    changes = [_changes(adjacency, _listed(domain), by_difference) for domain in domains]
-    if not any(price for own in changes for *_, price in own):
-        # All of them go together.
-        us, vs = ([[change[side] for change in own] for own in changes] for side in (0, 1))
-        for pair in zip(product(*us), product(*vs), strict=True):
-            spend(1 + len(changes) // 8)
-            if pair[0] != pair[1]:
-                yield pair
-        return
+    changes = [changes_of(adjacency, _listed(domain), by_difference) for domain in domains]
     pending: list[tuple[Input, Input, Number]] = [((), (), 0)]
     while pending:
         first, second, spent = pending.pop()
@@ -178,8 +170,8 @@ def adjacent_pairs(
             yield first, second
 
 
-def _changes(
-    adjacency: Adjacency, domain: tuple[Value, ...], by_difference: bool
+def changes_of(
+    adjacency: Adjacency, domain: tuple[Value, ...], by_difference: bool = False
 ) -> list[tuple[Value, Value, Number]]:
     """How values may change, each time with the price of the change."""
     found: dict[object, tuple[Value, Value, Number]] = {}
@@ -300,15 +292,14 @@ def read_value(json: object, what: str = "a value") -> Value:
 
 def mentions(tree: object, *words: str) -> bool:
     """Whether one of some words stands somewhere in a tree, or in several."""
-    parts = tree if isinstance(tree, tuple | list) else ()
-    return any(part in words or mentions(part, *words) for part in parts)
+    return any(word in words for word in words_in(tree))
 
 
 def words_in(tree: object) -> Iterator[str]:
     """Yield all words that stand in a tree."""
     if isinstance(tree, str):
         yield tree
-    elif isinstance(tree, tuple):
+    elif isinstance(tree, tuple | list):
         for part in tree:
             yield from words_in(part)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
+from functools import cache
 from importlib import import_module
 from math import floor, prod
 from typing import Any, NamedTuple
@@ -118,16 +119,15 @@ MOST_EPS_PRV = 1000
 
 def largest_of(found: Distributions, eps_prv: Fraction) -> Callable[[Input, Input], int]:
     """Return what bounds f_S for two inputs and every S but {}, in units of 2 ** -places."""
-    bounds, scaled = found.bounds, dict[Input, list[int]]()
+    bounds = found.bounds
     factor, divisor = growth_bound(eps_prv, found.places, above=False).as_integer_ratio()
+    scaled = cache(lambda input: [factor * low // divisor for low in bounds[input][0]])
 
     def largest(first: Input, second: Input) -> int:
         spend(20 + len(found.outputs) // 8)
         if first not in bounds or second not in bounds:
             raise Refuted("an input of a pair has no distribution")
-        if second not in scaled:
-            scaled[second] = [factor * low // divisor for low in bounds[second][0]]
-        excesses = [h - s for h, s in zip(bounds[first][1], scaled[second], strict=True)]
+        excesses = [h - s for h, s in zip(bounds[first][1], scaled(second), strict=True)]
         return sum([each for each in excesses if each > 0]) or max(excesses)
 
     return largest
@@ -149,7 +149,9 @@ def distributions(proof: Proof, step: Step) -> Distributions | ExactDistribution
     domains, inputs = proof.machine.domains, step["inputs"]
     if inputs is not None:
         inputs = [read_input(each, domains) for each in as_list(inputs, "inputs")]
-    inputs = all_inputs(domains) if inputs is None else inputs
+    if inputs is None:
+        inputs = all_inputs(domains)
+        spend(500 * prod(map(len, proof.machine.finite)))
     if step["bits"] is None:
         signs = Signs(read_epsilons(step["eps"]))
         exact: ExactDistributions = named("closed.closed_forms")(proof, signs, inputs)
@@ -175,6 +177,9 @@ def every_pair(proof: Proof, step: Step, found: Distributions | ExactDistributio
     said: tuple[Tree, Tree] = stated(step)
     if isinstance(found, ExactDistributions):
         hold, eps = named("closed.Sums")(found, said).hold, found.epsilons.value
+    elif proof.pairs is None and not (proof.in_sets or proof.machine.adjacency.norm == "pairs"):
+        count = named("evaluate.pairs_within")(found, *claimed(step), proof.machine)
+        return Private(found.eps, *said, None, count)
     else:
         eps_prv, delta = claimed(step)
         largest, most = largest_of(found, eps_prv), floor(delta * (1 << found.places))

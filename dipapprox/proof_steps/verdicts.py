@@ -50,7 +50,7 @@ MANY_PAIRS = 1_000
 
 MANY_OUTPUTS = 32  # of a program whose parts are tried first
 _MOST_RATE = 100  # of e^eps_prv, for which two bits each are spent at first
-_MOST_PAIRS = 5_000_000  # more are more work than the kernel spends on a step
+_MOST_PAIRS = 5_000_000  # more are more work than the kernel spends on them one by one
 _MOST_BITS = 500  # that are tried where nobody knows what is enough
 _FINER = (2, 4, 8)  # how many times the bits that seem to be enough are tried after them
 
@@ -148,7 +148,7 @@ def written(setting: Setting, goal: Goal, bits: int) -> WrittenProof:
         broken = None if witness is None else (witness.input, witness.adjacent)
         steps = parts_proof(machine, said, broken)
     elif witness is None:
-        if (setting.count() or 0) > _MOST_PAIRS and not program.real_outputs:
+        if bits == IN_CLOSED_FORM and (setting.count() or 0) > _MOST_PAIRS:
             raise Refused(f"more than {_MOST_PAIRS} pairs")
         enough = {**said, "eps_prv": number_json(least_of(goal, bits))}
         steps = kept(program, machine, enough, inputs, bits)

@@ -1,20 +1,33 @@
 """What is no number, machine, claim, step or proof is refused, soon, and never a crash."""
 
 import contextlib
+import random
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dipapprox.kernel import compositions
 from dipapprox.kernel.compositions import read_pipeline
 from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
+from dipapprox.kernel.evaluate import pairs_within
 from dipapprox.kernel.forward import Run
 from dipapprox.kernel.judgements import Distributions, Private
 from dipapprox.kernel.losses import Losses
-from dipapprox.kernel.machine import DEEPEST, read_cell, read_input, read_machine
+from dipapprox.kernel.machine import (
+    DEEPEST,
+    NORMS,
+    Adjacency,
+    adjacent_pairs,
+    all_inputs,
+    read_cell,
+    read_input,
+    read_machine,
+)
 from dipapprox.kernel.nodes import Graph
 from dipapprox.kernel.proofs import Proof, every_pair, growth_bound, largest_of, violation
 from dipapprox.kernel.reading import as_number
@@ -268,3 +281,41 @@ def test_a_delta_between_two_units_bounds_what_the_smaller_one_does() -> None:
 def test_what_is_read_and_what_is_refused() -> None:
     read = {"as_number": as_number, "read_claim": read_claim, "read_input": read_input}
     check_answers("kernel_reading", judged(globals() | read))
+
+
+@given(st.randoms(use_true_random=False))
+def test_all_pairs_together_are_those_one_by_one(rng: random.Random) -> None:
+    values = [0, 1, 3, Fraction(-1, 2)]
+    domains = [tuple(rng.sample(values, rng.randint(1, 3))) for _ in range(rng.randint(0, 4))]
+    adjacency = Adjacency(rng.choice([*NORMS, "all"]), rng.choice([0, 1, Fraction(5, 2)]))
+    inputs, places = [*all_inputs(domains)], 5
+    columns = []
+    for _ in range(rng.randint(1, 4)):
+        # Told by some of the cells, as if these were what it depends on.
+        cells, told = [k for k in range(len(domains)) if rng.random() < 0.6], dict[Any, Any]()
+        columns.append(
+            [
+                told.setdefault(
+                    tuple([u[k] for k in cells]),
+                    sorted(rng.choices(range(rng.choice([2, 33])), k=2)),
+                )
+                for u in inputs
+            ]
+        )
+    rows = [tuple(zip(*row, strict=True)) for row in zip(*columns, strict=True)]
+    found = Distributions(
+        ONE, places, tuple(range(len(columns))), dict(zip(inputs, rows, strict=True))
+    )
+    cells = tuple((f"q{k}", domain) for k, domain in enumerate(domains))
+    machine = read_machine(finite([]))._replace(inputs=cells, adjacency=adjacency)
+    eps_prv = Fraction(rng.choice([0, 1]), 2)
+    largest, pairs = largest_of(found, eps_prv), [*adjacent_pairs(adjacency, domains)]
+    most = max([0, *(largest(*pair) for pair in pairs)])
+    delta = Fraction(most, 1 << places)
+    assert pairs_within(found, eps_prv, delta, machine) == len(pairs)
+    if most:
+        less = delta - Fraction(1, 1 << 2 * places)
+        refuses(Refuted, "all pairs", pairs_within, found, eps_prv, less, machine)
+    if len(inputs) > 1:
+        rest = found._replace(bounds=dict([*found.bounds.items()][1:]))
+        refuses(Refuted, "no distribution", pairs_within, rest, eps_prv, delta, machine)
