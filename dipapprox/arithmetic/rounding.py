@@ -29,7 +29,7 @@ flushes subnormals to 0 from the moment it is loaded, others offer it as an opti
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
 from math import inf
@@ -151,36 +151,28 @@ _NORMAL, _SUBNORMAL = 1 << 52, 1 << 51  # 2^-1022, 2^-1023
 _ONE, _HALF, _TWO = 0x3FF << 52, 0x3FE << 52, 0x400 << 52
 _HALF_ULP = (0x3FF - 53) << 52  # half of the distance from 1 to the next double
 _SEVEN_QUARTERS = _ONE | 3 << 50
-_Case = tuple[int, int, int]
+_Cases = Mapping[Callable[[Any, Any], Any], tuple[tuple[int, int, int], ...]]
+"""Operations with operands, and what becomes of these."""
 
-_SUBNORMALS: tuple[tuple[Callable[[Any, Any], Any], tuple[_Case, ...]], ...] = (
-    (operator.add, ((_SUBNORMAL, _SUBNORMAL, _NORMAL),)),
-    (operator.sub, ((_NORMAL | _SUBNORMAL, _NORMAL, _SUBNORMAL),)),
-    (operator.mul, ((_NORMAL, _HALF, _SUBNORMAL), (_SUBNORMAL, _TWO, _NORMAL))),
-)
-"""Operations with operands, and what becomes of these where subnormal numbers are kept."""
-
-_NEAREST: tuple[tuple[Callable[[Any, Any], Any], tuple[_Case, ...]], ...] = (
-    (
-        operator.add,
-        (
-            (_ONE, _HALF_ULP, _ONE),  # upward: one more
-            (_SIGN | _ONE, _SIGN | _HALF_ULP, _SIGN | _ONE),  # downward: one more
-            (_ONE + 1, _HALF_ULP, _ONE + 2),  # downward, towards 0: one less
-            (_SIGN | _ONE + 1, _SIGN | _HALF_ULP, _SIGN | _ONE + 2),  # upward, towards 0
-        ),
+_SUBNORMALS: _Cases = {  # where subnormal numbers are kept
+    operator.add: ((_SUBNORMAL, _SUBNORMAL, _NORMAL),),
+    operator.sub: ((_NORMAL | _SUBNORMAL, _NORMAL, _SUBNORMAL),),
+    operator.mul: ((_NORMAL, _HALF, _SUBNORMAL), (_SUBNORMAL, _TWO, _NORMAL)),
+}
+_NEAREST: _Cases = {  # where results are rounded to nearest, ties to even
+    operator.add: (
+        (_ONE, _HALF_ULP, _ONE),  # upward: one more
+        (_SIGN | _ONE, _SIGN | _HALF_ULP, _SIGN | _ONE),  # downward: one more
+        (_ONE + 1, _HALF_ULP, _ONE + 2),  # downward, towards 0: one less
+        (_SIGN | _ONE + 1, _SIGN | _HALF_ULP, _SIGN | _ONE + 2),  # upward, towards 0
     ),
-    (
-        operator.mul,
-        (
-            (_ONE + 1, _ONE + 1, _ONE + 2),
-            (_ONE + 1, _SIGN | _ONE + 1, _SIGN | _ONE + 2),
-            (_ONE + 1, _SEVEN_QUARTERS, _SEVEN_QUARTERS + 2),
-            (_ONE + 1, _SIGN | _SEVEN_QUARTERS, _SIGN | _SEVEN_QUARTERS + 2),
-        ),
+    operator.mul: (
+        (_ONE + 1, _ONE + 1, _ONE + 2),
+        (_ONE + 1, _SIGN | _ONE + 1, _SIGN | _ONE + 2),
+        (_ONE + 1, _SEVEN_QUARTERS, _SEVEN_QUARTERS + 2),
+        (_ONE + 1, _SIGN | _SEVEN_QUARTERS, _SIGN | _SEVEN_QUARTERS + 2),
     ),
-)
-"""The same for rounding to nearest, ties to even."""
+}
 
 _REPEATED = 9
 """How often a case occurs in an array: vector instructions and what is left over both get some."""
@@ -197,9 +189,9 @@ def require_sound_arithmetic() -> None:
     Raises:
         UnsoundArithmetic: If they do not round to nearest, or flush subnormal numbers to 0.
     """
-    if not all(_is_right(*each) for each in _NEAREST):
+    if not all(_is_right(*each) for each in _NEAREST.items()):
         raise UnsoundArithmetic("this thread does not round to the nearest double", _HINT)
-    if not all(_is_right(*each) for each in _SUBNORMALS):
+    if not all(_is_right(*each) for each in _SUBNORMALS.items()):
         raise UnsoundArithmetic("this thread takes subnormal doubles for 0", _HINT)
 
 
@@ -211,7 +203,9 @@ def sound_arithmetic() -> Iterator[None]:
     require_sound_arithmetic()
 
 
-def _is_right(operation: Callable[[Any, Any], Any], cases: tuple[_Case, ...]) -> bool:
+def _is_right(
+    operation: Callable[[Any, Any], Any], cases: tuple[tuple[int, int, int], ...]
+) -> bool:
     """Whether every case gives its result, bit by bit: comparisons may be flushed as well."""
     left, right, wanted = np.array(cases * _REPEATED, np.uint64).T.copy()
     left, right = left.view(np.float64), right.view(np.float64)

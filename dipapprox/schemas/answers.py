@@ -195,17 +195,22 @@ class PairsAnswer(ProgramAnswer, frozen=True, kw_only=True):
 # --- verify -----------------------------------------------------------------------------------
 
 
-class VerifyAnswer(PairsAnswer, frozen=True, kw_only=True):
-    """What all verdicts at one ε have."""
+class ClaimAnswer(PairsAnswer, frozen=True, kw_only=True):
+    """What all verdicts have."""
 
-    eps: Rational
     eps_prv: Claimed
     delta: Claimed
-    eps_prv_enclosure: Enclosure | UnsetType = UNSET
-    delta_claim_enclosure: Enclosure | UnsetType = UNSET
     delta_enclosure: Enclosure
     proved: Proved | UnsetType = UNSET
     precision: Count | UnsetType = UNSET
+
+
+class VerifyAnswer(ClaimAnswer, frozen=True, kw_only=True):
+    """What all verdicts at one ε have."""
+
+    eps: Rational
+    eps_prv_enclosure: Enclosure | UnsetType = UNSET
+    delta_claim_enclosure: Enclosure | UnsetType = UNSET
 
 
 VERIFY = kinds_of(
@@ -227,7 +232,7 @@ class IntervalWitness(Witness, frozen=True, kw_only=True):
     eps: Rational
 
 
-class IntervalAnswer(PairsAnswer, frozen=True, kw_only=True):
+class IntervalAnswer(ClaimAnswer, frozen=True, kw_only=True):
     """What all verdicts about an interval of ε have."""
 
     eps: Annotated[
@@ -237,12 +242,7 @@ class IntervalAnswer(PairsAnswer, frozen=True, kw_only=True):
             description="the interval, both ends included",
         ),
     ]
-    eps_prv: Claimed
-    delta: Claimed
-    delta_enclosure: Enclosure
     points: Count
-    proved: Proved | UnsetType = UNSET
-    precision: Count | UnsetType = UNSET
 
 
 _Left = Annotated[tuple[tuple[Rational, Rational], ...], Meta(min_length=1)]

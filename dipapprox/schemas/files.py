@@ -201,12 +201,9 @@ class RunWitness(Statement, frozen=True, tag_field="kind", tag="run"):
     ray: Ray | UnsetType | None = UNSET
 
 
-class WordWitness(Statement, frozen=True, tag_field="kind", tag="word"):
+class WordWitness(Ray, frozen=True, tag_field="kind", tag="word"):
     """Two inputs and what is seen: no smaller budget serves all large ε; null reads no input."""
 
-    first: tuple[Rational | None, ...]
-    second: tuple[Rational | None, ...]
-    word: tuple[Text, ...]
     again: Annotated[
         tuple[Count, Count] | None,
         Meta(description="the first step, and the one behind the last, that lose again and again"),
