@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from math import isqrt
 from typing import assert_never
 
 from dipapprox.data_classes import Record, replace
@@ -24,6 +23,7 @@ from dipapprox.linear.half_spaces import irredundant
 from dipapprox.numerics.elimination import sum_event
 from dipapprox.numerics.integers import sums as integer_sums
 from dipapprox.numerics.methods import has_sums, is_discrete
+from dipapprox.numerics.powers import root_below
 from dipapprox.privacy.description import values_text
 from dipapprox.semantics.outcomes import (
     ALWAYS,
@@ -140,8 +140,7 @@ def sum_text(form: LinearForm, laws: Sequence[Distribution], names: Sequence[str
     law = law_of(form, laws)
     terms = []
     if law.variance:
-        above, below = isqrt(law.variance.numerator), isqrt(law.variance.denominator)
-        root = Fraction(above, below)
+        root = root_below(law.variance, 1)
         scale = str(root) if root * root == law.variance else f"sqrt({law.variance})"
         terms.append(f"Gauss({law.mean}, {scale})")
     for factor, term in law.terms:

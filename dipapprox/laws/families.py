@@ -1,4 +1,4 @@
-"""All families of noise, by their names in programs: each is loaded when somebody asks for it.
+"""All families of noise by name, `INTEGERS` of integers: each is loaded when somebody asks for it.
 
 FAMILIES["Gauss"]       families.GAUSSIAN       the instance itself
 """
@@ -40,7 +40,6 @@ class _Families(Mapping[str, Family]):
 
 FAMILIES: Mapping[str, Family] = _Families()
 INTEGERS = tuple(name for name, (home, _) in _HOMES.items() if home is discrete)
-"""Those whose samples are integers."""
 
 
 def __getattr__(constant: str) -> Family:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dipapprox.arithmetic.enclosure import Enclosure
-from dipapprox.arithmetic.precision import enclosure_of, exponential, precision, to_ball
+from dipapprox.arithmetic.precision import exponential
 from dipapprox.numerics import powers
 
 _MOST_BITS = 4_096  # ends with a longer numerator or denominator are rounded outward
@@ -48,7 +48,8 @@ def square_root(x: Enclosure, bits: int) -> Enclosure:
     """Return sqrt(x), x >= 0, else a ValueError; exact where an end is the square of a rational."""
     if x.lower < 0:
         raise ValueError("the interval has a negative number")
-    return Enclosure(_root(x.lower, bits).lower, _root(x.upper, bits).upper)
+    low, high = (powers.root_below(end, bits + 8) if end else end for end in (x.lower, x.upper))
+    return Enclosure(low, high if high**2 == x.upper else high * (1 + Fraction(1, 256 << bits)))
 
 
 def logarithm(x: Enclosure, bits: int) -> Enclosure:
@@ -70,18 +71,6 @@ def _power(end: Fraction, exponent: int) -> Enclosure:
     half = _power(end, exponent // 2)
     square = multiply(half, half)
     return multiply(square, Enclosure.exact(end)) if exponent % 2 else square
-
-
-def _root(end: Fraction, bits: int) -> Enclosure:
-    if end == 0:
-        return Enclosure.exact(0)
-    with precision(bits + 8):
-        root = enclosure_of(to_ball(end).sqrt())
-    middle = (root.lower + root.upper) / 2
-    guess = middle.limit_denominator(2 ** (bits // 2))
-    if guess * guess == end:
-        return Enclosure.exact(guess)
-    return Enclosure(max(root.lower, Fraction(0)), root.upper)
 
 
 def _bounded(lower: Fraction, upper: Fraction) -> Enclosure:

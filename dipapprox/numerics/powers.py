@@ -6,6 +6,7 @@ Both are monotone, so the ends of an enclosure give the ends of the result.
 from __future__ import annotations
 
 from fractions import Fraction
+from math import isqrt
 
 import numpy as np
 from flint import arb
@@ -28,6 +29,16 @@ def logarithm(x: Fraction, bits: int) -> Enclosure:
     with precision(bits + _GUARD_BITS):
         near = abs(x - 1) < Fraction(1, 2)
         return enclosure_of(to_ball(x - 1).log1p() if near else to_ball(x).log())
+
+
+def root_below(square: Fraction, digits: int) -> Fraction:
+    """Return t with t <= s < t (1 + 2**-digits) for the root s of a number > 0; s if rational."""
+    whole = square.numerator * square.denominator
+    root = isqrt(whole)
+    if root * root == whole:
+        return Fraction(root, square.denominator)
+    shift = max(digits + 1 - whole.bit_length() // 2, 0)
+    return Fraction(isqrt(whole << 2 * shift), square.denominator << shift)
 
 
 def power(x: Fraction, exponent: Fraction, bits: int) -> Enclosure | NotEnclosed:

@@ -46,7 +46,6 @@ from dipapprox.pairs.selections import OrderedPairs, Pair, PairSelection, in_bot
 
 FREE = Fraction(0)
 VERY_MANY = 20_000_000  # pairs; going through more is the last thing to do
-FEW_PAIRS = 100  # among so many pairs no order pays
 FEW_INPUTS = 8
 """A budget for more inputs takes longer than counters, which is a guess about cost alone."""
 

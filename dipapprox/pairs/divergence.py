@@ -81,14 +81,12 @@ class Growth(Record):
 
     def bounds(self, bits: int) -> Factor:
         """Enclose it to a relative width of about 2**-bits."""
+        factor = eps_prv_factor(abs(self.rate), bits)
+        lower, upper = factor.lower, factor.upper
         if self.rate < 0:
-            factor = eps_prv_factor(-self.rate, bits)
-            lower = 0 if factor.upper is None else self.multiple / factor.upper
-            # It is at least 1, whatever rounding says.
-            return Factor(max(Fraction(lower), Fraction(1)), self.multiple / factor.lower)
-        factor = eps_prv_factor(self.rate, bits)
-        upper = None if factor.upper is None else factor.upper * self.multiple
-        return Factor(factor.lower * self.multiple, upper)
+            lower, upper = Fraction(0) if upper is None else 1 / upper, 1 / lower
+        upper = None if upper is None else upper * self.multiple
+        return Factor(max(lower * self.multiple, Fraction(1)), upper)  # whatever rounding says
 
     def at_one(self) -> ExponentialPolynomial:
         """Return a function of ε whose value at ε = 1 it is."""

@@ -18,15 +18,8 @@ from math import prod
 from typing import cast
 
 from dipapprox.language.core import Cell, Everyone, Input, Program, Value, Within
-from dipapprox.pairs.adjacency import (
-    FEW_PAIRS,
-    FREE,
-    CellAdjacency,
-    radius_of,
-    rule_of,
-    select_pairs,
-)
-from dipapprox.pairs.selections import Pair, PairSelection
+from dipapprox.pairs.adjacency import FREE, CellAdjacency, radius_of, rule_of, select_pairs
+from dipapprox.pairs.selections import FEW_PAIRS, Pair, PairSelection
 
 _SCATTERED = 4  # inputs without a pattern that are tried, too
 _GOLDEN = Fraction(618033988749895, 10**15)  # multiples of it modulo 1 leave no large gaps

@@ -23,7 +23,7 @@ from dipapprox.events.symmetry import symmetry_of
 from dipapprox.language.core import Input
 from dipapprox.limits import check_limits
 from dipapprox.numerics.probability import BulkSource
-from dipapprox.pairs.adjacency import FEW_PAIRS, rule_of
+from dipapprox.pairs.adjacency import rule_of
 from dipapprox.pairs.counters import CounterPlan, plan_counters
 from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.hockey_stick import (
@@ -34,7 +34,7 @@ from dipapprox.pairs.hockey_stick import (
 )
 from dipapprox.pairs.largest import MOST_EXPANSIONS
 from dipapprox.pairs.likely import likely_first
-from dipapprox.pairs.selections import Pair, PairSelection, numbered_inputs
+from dipapprox.pairs.selections import FEW_PAIRS, Pair, PairSelection, numbered_inputs
 from dipapprox.pairs.walk import Block, InputNumbers, pair_blocks, plan_walk
 from dipapprox.semantics.state import FinalStates
 

@@ -10,6 +10,7 @@ from dipapprox.errors import UserError
 from dipapprox.language.core import ONE_WAY, Everyone, Input, Listed, Program, Value, Within
 
 Pair = tuple[Input, Input]
+FEW_PAIRS = 100  # among so many pairs no order pays
 Orbit = tuple[Pair, int]  # A pair, and how many pairs it stands for, itself included; see `walk`
 
 

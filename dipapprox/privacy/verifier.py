@@ -19,9 +19,9 @@ from dipapprox.language.domains import has_real_inputs
 from dipapprox.limits import rare_collections
 from dipapprox.numerics.probability import BulkSource
 from dipapprox.pairs import maxima, maximum
-from dipapprox.pairs.adjacency import FEW_PAIRS, select_pairs
+from dipapprox.pairs.adjacency import select_pairs
 from dipapprox.pairs.divergence import Attempt, Search, precisions
-from dipapprox.pairs.selections import one_by_one
+from dipapprox.pairs.selections import FEW_PAIRS, one_by_one
 from dipapprox.privacy.description import values_text
 from dipapprox.privacy.run import LARGEST_PRECISION, Engine, Setting, Witness
 from dipapprox.privacy.subjects import Executed, Subject, executed_for, open_subject
@@ -67,8 +67,7 @@ def check_pairs(
     """
     selection, progress = setting.selection, setting.progress
     if total is not None and total <= FEW_PAIRS and len(states.outputs) <= _FEW_OUTPUTS:
-        pairs = select_pairs(states.program, selection)
-        search.run(one_by_one(pairs), total, progress)
+        search.run(one_by_one(select_pairs(states.program, selection)), total, progress)
     else:
         maxima.check_many(search, states, selection, total, bulk, progress)
     if search.violation is None and total is not None and search.checked != total:

@@ -1,6 +1,7 @@
 """Real inputs that no method covers as a whole: what bounds δ from below, and from above.
 
     pairs that differ most   of numbers that are published, from below
+    pairs on rays            of finite outputs, from below, of inputs without bounds
     couplings of these       from above: a pure budget of all pairs        (`published.couplings`)
     pairs that need most     that budget, where numbers are clamped, say   (`boxes.vertices`)
     programs that tell more  from above: they publish all samples, say     (`published.processed`)
@@ -12,7 +13,7 @@ asked last.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import suppress
 from fractions import Fraction
 from itertools import chain, islice
 
@@ -20,8 +21,8 @@ from dipapprox.arithmetic.enclosure import UNIT, Enclosure
 from dipapprox.arithmetic.extended import Extended
 from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.data_classes import Record, replace
-from dipapprox.errors import EarlyEnd, LimitReached
-from dipapprox.limits import current, limited
+from dipapprox.errors import EarlyEnd, LimitReached, UserError
+from dipapprox.language.domains import AllReals
 from dipapprox.pairs.boxes.vertices import dearest_pairs, difference_pairs
 from dipapprox.pairs.published.couplings import Couplings
 from dipapprox.pairs.published.processed import telling_more
@@ -41,21 +42,16 @@ from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import Answer, Claim, Verdict
 from dipapprox.privacy.verifier import verify
 from dipapprox.proofs.budget_verdict import at_most, kept, most_of, within_budget
+from dipapprox.proofs.prove_real import prove_real
 from dipapprox.semantics.real_inputs import execute_for_declared
 from dipapprox.semantics.state import FinalStates
 
 _Least = LeastDelta | LeastEpsPrv
 DEAREST = "pairs that need most"  # the word for the pure budget of these
-_FOR_BOUNDS = 1 / 4  # of the time
 _FEW = 24  # bits of what need not be attained
 _MOST_CORNERS = 64
+_ALONG = (0, 8, 64, 512)  # steps on a ray, where more and more is lost
 _MOST_MOVES = 5_000  # of final states, for couplings: some seconds
-
-
-def keeping_time(setting: Setting) -> AbstractContextManager[None]:
-    """Let a block, which looks at all pairs, leave a share of the time to what is asked last."""
-    asked = setting.is_real and not setting.options.proved
-    return limited(current().keeping(_FOR_BOUNDS)) if asked else nullcontext()
 
 
 class RealBounds(Record):
@@ -130,17 +126,22 @@ class RealBounds(Record):
         return found
 
     def _corners(self) -> Setting | None:
-        """Return some pairs of real inputs whose numbers are published, that differ most."""
+        """Return some pairs of real inputs that differ most, or on a ray that loses most."""
         program = self.setting.program
-        told = program.real_outputs and self.setting.is_real and program.rounding is None
-        if not told or self.setting.selection != AllPairs():
+        is_told = self.setting.is_real and program.rounding is None
+        if not is_told or self.setting.selection != AllPairs():
             return None
-        try:
-            pairs = difference_pairs(program)
-        except LimitReached:
-            return None  # inputs without bounds may differ at all
-        pairs = list(dict.fromkeys([*self._dearest, *pairs]))
-        return self._only(pairs[:_MOST_CORNERS]) if pairs else None
+        pairs: list[Pair] = []
+        # Inputs without bounds may differ at all; at some ε there may be no program.
+        with suppress(LimitReached, UserError):
+            if program.real_outputs:
+                pairs = [*self._dearest, *difference_pairs(program)]
+            elif {cell.domain for cell in program.inputs} == {AllReals()} and (
+                lost := prove_real(program).between
+            ):
+                pairs = [(lost.along(k), lost.along(k + 1)) for k in _ALONG]
+        pairs = list(dict.fromkeys(pairs))[:_MOST_CORNERS]
+        return self._only(pairs) if pairs else None
 
     def _only(self, pairs: Sequence[Pair]) -> Setting:
         return replace(self.setting, selection=OrderedPairs(tuple(pairs)))

@@ -61,7 +61,7 @@ from dipapprox.questions.question import (
     limited_by_options,
     read_keywords,
 )
-from dipapprox.questions.verify import PAIRS_HELP, budgets_of, prefers_budgets
+from dipapprox.questions.verify import PAIRS_HELP, budgets_of, keeping_time, prefers_budgets
 
 if TYPE_CHECKING:
 
@@ -275,7 +275,7 @@ class _Profiling:
                     # Bounds of all pairs take far longer.
                     return budget_verdict.nothing_left(setting, eps, asked)
             budget = self.budget(eps) if pure and prefers else None
-            with real_bounds.keeping_time(setting):
+            with keeping_time(setting):
                 found = profile_of_pairs(setting, eps, question, budget, self._executed())
         except LimitReached as reached:
             obstacle = reached

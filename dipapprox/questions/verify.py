@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from fractions import Fraction
 from functools import cache
 from typing import ClassVar
@@ -11,7 +12,7 @@ from dipapprox.data_classes import Record
 from dipapprox.language import formula as formulas
 from dipapprox.language.ast import Name, Number
 from dipapprox.language.core import Program
-from dipapprox.limits import Progress, silent
+from dipapprox.limits import Progress, current, limited, silent
 from dipapprox.pairs.adjacency import are_very_many
 from dipapprox.privacy import verifier
 from dipapprox.privacy.decisions import decision as decisions
@@ -26,6 +27,8 @@ from dipapprox.proofs import budget_verdict, real_bounds
 from dipapprox.questions import kinds
 from dipapprox.questions.kinds import Pairs, Written
 from dipapprox.questions.question import PROVED, WHOLE, Question, argument, limited_by_options
+
+_FOR_BOUNDS = 1 / 4  # of the time
 
 PAIRS_HELP = (
     'all (default), single (the pair 0…0, 0…01), "0,0~0,1;…" (both orders), '
@@ -104,7 +107,7 @@ class Verify(Record, Question, kw_only=True):
         plain = claim if setting.program.rounding is None else None
         if is_open(found):
             if plain is not None:
-                with real_bounds.keeping_time(setting):
+                with keeping_time(setting):
                     found = verifier.verify(setting, plain)
             elif point is not None:
                 found = formula_verifier.verify_formula(setting, self.formulas(), point)
@@ -130,6 +133,12 @@ class Verify(Record, Question, kw_only=True):
 def is_open(found: Verdict | claims.IntervalVerdict | decisions.Decision | None) -> bool:
     """Whether methods may still add to an answer: it is Unknown, by no wish of the user."""
     return found is None or (found.answer is Answer.UNKNOWN and not found.interrupted)
+
+
+def keeping_time(setting: Setting) -> AbstractContextManager[None]:
+    """Let a block, which looks at all pairs, leave a share of the time to what is asked last."""
+    asked = setting.is_real and not setting.options.proved
+    return limited(current().keeping(_FOR_BOUNDS)) if asked else nullcontext()
 
 
 def prefers_budgets(setting: Setting) -> bool:

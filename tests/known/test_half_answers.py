@@ -1,5 +1,6 @@
 """What was half answered, and is no line of half_answers.txt: many questions of a form, limits."""
 
+from fractions import Fraction
 from itertools import count
 from random import Random
 
@@ -83,3 +84,27 @@ def test_upper_ends_over_real_inputs_come_before_the_time_is_gone(
     ends = found.eps_prv_enclosure
     assert ends.lower is not None and ends.upper is not None
     assert 0.75 < ends.lower <= ends.upper <= most
+
+
+def test_inputs_without_bounds_that_are_compared_lose_most_on_a_ray() -> None:
+    """Only their difference counts: the noise of scale 5 alone pays, e^(eps / 5) far away."""
+    program = dipapprox.parse(text_of("checking/real_certificates-6"))
+    found = dipapprox.profile(program, eps=4, delta=0)
+    assert found.reason is None
+    low, high = found.eps_prv_enclosure.lower, found.eps_prv_enclosure.upper
+    assert Fraction(4, 5) - Fraction(1, 10**8) < low <= high == Fraction(4, 5)
+    proved = dipapprox.Options(proved=True)
+    for eps_prv, answer in ((Fraction(4, 5), "DP"), (Fraction(7999, 10000), "Not_DP")):
+        verdict = dipapprox.verify(program, eps=4, eps_prv=eps_prv, delta=0, options=proved)
+        assert verdict.answer.value == answer and verdict.replayed is not None
+    both = dipapprox.calibrate(program, eps_prv="1/2", delta=0)
+    assert both.certified.eps <= Fraction(5, 2) < both.refuted.eps
+    assert both.refuted.eps - both.certified.eps <= both.width * both.refuted.eps
+
+
+def test_what_is_not_decided_is_left_on_both_sides() -> None:
+    """The profile is known within a tenth: there are ends on both sides, by a few questions."""
+    program = dipapprox.parse(text_of("privacy/real_inputs-17"))
+    found = dipapprox.calibrate(program, eps_prv=1, delta="1/100", width="1/100")
+    assert found.certified.eps > Fraction(5, 2) and found.refuted.eps < 6 and found.reason
+    assert found.queries < 25

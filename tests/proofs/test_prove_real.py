@@ -342,7 +342,7 @@ def test_what_was_known_from_below_stays_beside_a_budget() -> None:
     claim = dipapprox.Claim(Fraction(1), Fraction(1, 10), Fraction(3, 20))
     stated = Verify(eps=claim.eps, eps_prv=claim.eps_prv, delta=claim.delta).formulas()
     asked = stated, (claim.eps, claim.eps), claim
-    open_ = verified(COMPARED, "1", "3/20", "1/1000")
+    open_ = verified(COMPARED, "1", "3/20", "7/1000")
     assert open_.answer is Answer.UNKNOWN
     known = replace(open_, claim=claim, delta_enclosure=Enclosure(Fraction(1, 100), Fraction(1)))
     setting = Setting(program, AllPairs(), dipapprox.Options())

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import reduce
-from math import gcd, isqrt
+from math import gcd
 from operator import add
 
 from dipapprox.arithmetic.enclosure import NotEnclosed
@@ -39,6 +39,7 @@ from dipapprox.numerics.elimination.planning import (
     compared,
     order_event,
 )
+from dipapprox.numerics.powers import root_below
 
 
 def sums_in(event: Event) -> tuple[LinearForm, ...]:
@@ -430,13 +431,3 @@ def _comparison(part: _Part, leaf: int, other: int, guards: Sequence[_Guard]) ->
         return None
     # -(a y + c x) + k' <= 0, so that a y + c x + k lies between k + k' and 0.
     return _Comparison(part, a, c, k, -(k + second.constant / ratio))
-
-
-def root_below(square: Fraction, digits: int) -> Fraction:
-    """Return t with t <= s < t (1 + 2**-digits) for the root s of a number > 0; s if rational."""
-    whole = square.numerator * square.denominator
-    root = isqrt(whole)
-    if root * root == whole:
-        return Fraction(root, square.denominator)
-    shift = max(digits + 1 - whole.bit_length() // 2, 0)
-    return Fraction(isqrt(whole << 2 * shift), square.denominator << shift)

@@ -17,10 +17,10 @@ from dipapprox.language.domains import AllReals
 from dipapprox.language.formula import Operation, Operator
 from dipapprox.limits import at_most, check_limits, silent
 from dipapprox.pairs import walk as pair_walk
-from dipapprox.pairs.adjacency import FEW_PAIRS, select_pairs
+from dipapprox.pairs.adjacency import select_pairs
 from dipapprox.pairs.products import layout as product_layout
 from dipapprox.pairs.products.source import ProductProgram
-from dipapprox.pairs.selections import AllPairs, Orbit, inputs_of, one_by_one
+from dipapprox.pairs.selections import FEW_PAIRS, AllPairs, Orbit, inputs_of, one_by_one
 from dipapprox.privacy import products, subjects
 from dipapprox.privacy.decisions import by_closed_forms
 from dipapprox.privacy.decisions.decision import (

@@ -21,12 +21,12 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 from fractions import Fraction
-from math import isqrt
 from typing import Generic, Protocol, TypeVar
 
 from dipapprox.arithmetic.enclosure import Enclosure, outward, simplest
 from dipapprox.data_classes import Record, field
 from dipapprox.limits import Progress, check_limits
+from dipapprox.numerics.powers import root_below
 from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.selections import Pair
 
@@ -225,7 +225,6 @@ def between(lower: Fraction, upper: Fraction) -> Fraction:
     if upper <= _WIDE * lower:
         quarter = (upper - lower) / 4
         return simplest(lower + quarter, upper - quarter)
-    # The geometric mean, to 32 bits: sqrt(p/q) = sqrt(p q)/q. The ends are a factor > 2 away.
-    square = lower * upper
-    mean = Fraction(isqrt(square.numerator * square.denominator << 64), square.denominator << 32)
+    # The geometric mean, to 32 bits. The ends are a factor > 2 away.
+    mean = root_below(lower * upper, 32)
     return simplest(mean * 3 / 4, mean * 4 / 3)

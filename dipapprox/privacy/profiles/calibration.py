@@ -8,6 +8,7 @@ proportional to it; so
               and a larger one is refuted
     narrow:   guess the crossing on the line through the ends, query a little to the side of it
               where the last answer was not; halve the bracket when that does not shrink it
+    aside:    where bounds of P(e) do not decide, go to where either bound is eps_prv
 
 No subdivision (`intervals.search`): where the claim holds is asked of single eps, not of parts.
 That P grows is not assumed in what is reported: the claim is *certified at* the lower end and
@@ -35,25 +36,27 @@ from dipapprox.privacy.run import Replayed, Run, RunResult, Setting, Witness
 _SMALLEST = Fraction(1, 2**20)
 _LARGEST = Fraction(2**20)  # epsilons outside are not tried
 _MOST_QUERIES = 300
-_NUDGES = 8
+_MOST_ASIDE = 8  # asked about on either side of what is not decided
 _UNCLAIMED = (
     "that the needed eps_prv grows with eps is not assumed, and nothing is claimed about other "
     "values of eps"
 )
 
 
-class Certified(Record):
+class Asked(Record):
+    """An eps that was asked about: by itself, what is `needed` there is not told from eps_prv."""
+
+    eps: Fraction
+    needed: Extended
+
+
+class Certified(Asked):
     """An eps at which the claim holds: the least eps_prv, `needed`, is at most the claimed one."""
 
-    eps: Fraction
-    needed: Extended
 
-
-class Refuted(Record):
+class Refuted(Asked):
     """An eps at which the claim fails, with the pair and the outputs that show it."""
 
-    eps: Fraction
-    needed: Extended
     witness: Witness | None  # its delta, at the claimed eps_prv, exceeds the claimed delta
 
 
@@ -160,7 +163,7 @@ def _rough(needed: Extended) -> str:
 
 
 Ask = Callable[[Fraction, AtDelta], LeastEpsPrv]
-Query = Callable[[Fraction], Certified | Refuted | None]
+Query = Callable[[Fraction], Asked]
 
 
 @sound_arithmetic()
@@ -189,7 +192,7 @@ def calibrate(
     options = setting.options
     run = setting.header(precision=options.precision, engine=options.engine.value)
 
-    def query(eps: Fraction) -> Certified | Refuted | None:
+    def query(eps: Fraction) -> Asked:
         nonlocal run
         check_limits()
         found = ask(eps, question)
@@ -198,7 +201,7 @@ def calibrate(
             return Certified(eps, needed)
         if needed.lower is None or needed.lower > eps_prv:
             return Refuted(eps, needed, found.witness)
-        return None
+        return Asked(eps, needed)
 
     search, reason = _Search(query, eps_prv, width, setting.progress), None
     try:
@@ -270,7 +273,7 @@ class _Search(Record, frozen=False):
         place = self.eps_prv if self.eps_prv > 0 else Fraction(1)
         place = min(max(place, _SMALLEST), _LARGEST)
         for stride in range(60):
-            answer = self._decided(place, place / 2, place * 2)
+            answer = self._decided(place, place / 8, place * 8)
             if self.lower is not None and self.upper is not None:
                 low, high = self._ends()
                 # A certified eps above a refuted one: P is not monotone. Keep what fits.
@@ -304,22 +307,34 @@ class _Search(Record, frozen=False):
         share = (self.eps_prv - lower.needed.lower) / rise
         return lower.eps + share * (upper.eps - lower.eps)
 
-    def _decided(self, place: Fraction, low: Fraction, high: Fraction) -> Certified | Refuted:
-        """Query near a place: where the claim is critical, a little aside."""
-        for nudge in range(_NUDGES):
-            aside = place + (high - place) * Fraction(nudge, 8 * _NUDGES)
-            answer = self.query(_short(aside, self.width, low, high))
-            self.queries += 1
-            self.progress(self.queries, None)
-            if isinstance(answer, Refuted) and (self.upper is None or answer.eps < self.upper.eps):
-                self.upper = answer
-            if isinstance(answer, Certified) and (
-                self.lower is None or answer.eps > self.lower.eps
-            ):
-                self.lower = answer
-            if answer is not None:
-                return answer
+    def _decided(self, place: Fraction, low: Fraction, high: Fraction) -> Asked:
+        """Query near a place; where the claim is not decided, aside: down, then up."""
+        known, told = (self.lower, self.upper), self._told(place, low, high)
+        if type(told) is not Asked:
+            return told
+        for side in (-1, 1):
+            each = told
+            for _ in range(_MOST_ASIDE):
+                end = each.needed.upper if side < 0 else each.needed.lower
+                share = self.eps_prv / end * (1 + side * self.width / 4) if end else Fraction(1)
+                if abs(share - 1) <= self.width / 8 or not low < each.eps * share < high:
+                    break
+                each = self._told(each.eps * share, low, high)
+        for before, now in zip(known, (self.lower, self.upper), strict=True):
+            if now and (not before or abs(now.eps - before.eps) > self.width * now.eps):
+                return now
         raise LimitReached(f"the claim is not decided near eps = {float(place):.10g}")
+
+    def _told(self, place: Fraction, low: Fraction, high: Fraction) -> Asked:
+        """Query near a place, and keep an answer that is nearer to the crossing."""
+        answer = self.query(_short(place, self.width, low, high))
+        self.queries += 1
+        self.progress(self.queries, None)
+        if isinstance(answer, Refuted) and (self.upper is None or answer.eps < self.upper.eps):
+            self.upper = answer
+        if isinstance(answer, Certified) and (self.lower is None or answer.eps > self.lower.eps):
+            self.lower = answer
+        return answer
 
 
 def _short(value: Fraction, width: Fraction, low: Fraction, high: Fraction) -> Fraction:
