@@ -259,6 +259,7 @@ def test_a_great_divergence_of_a_high_order_is_bounded_as_before() -> None:
     assert found.delta_enclosure.lower > F(1, 5) and found.delta_enclosure.upper < F(2, 5)
 
 
+@pytest.mark.thorough
 def test_grids_move_with_the_ratio_of_a_sample() -> None:
     """Adding a record is its removal turned round."""
     statement, rate = Concentrated(F(1, 10)), F(1, 4)

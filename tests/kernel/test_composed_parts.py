@@ -182,6 +182,7 @@ def test_what_is_chosen_as_it_goes_is_no_part() -> None:
     refuses(BadProof, "chosen from are no parts", replay, honest.pipeline, honest.claim, steps)
 
 
+@pytest.mark.thorough
 def test_counts_of_histograms_cost_what_one_does() -> None:
     """One may change by 2, or two of them by 1: of 4^8 outputs none is gone through."""
     text = text_of("kernel/composed_parts-1")

@@ -78,6 +78,7 @@ def test_too_many_candidates_cost_width_and_nothing_else(no_counters, monkeypatc
         assert wide_high - wide_low < Fraction(1, 10**12)
 
 
+@pytest.mark.thorough
 def test_counters_take_more_pairs_than_can_be_listed() -> None:
     svt = text_of("svt_gauss")
     many = dipapprox.parse(svt, {"N": 15}, "svt_gauss")

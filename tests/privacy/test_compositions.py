@@ -597,6 +597,7 @@ def test_what_one_input_alone_can_give_is_infinitely_dear() -> None:
     assert told(run, str(least * 1.001)).upper is not None
 
 
+@pytest.mark.thorough
 def test_one_run_is_as_its_profile_says() -> None:
     program = dipapprox.parse(text_of("numbers/noisy_max_with_value"))
     composed = dipapprox.compose([{"program": program, "eps": "1.4"}])

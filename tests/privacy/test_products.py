@@ -99,6 +99,7 @@ def test_a_refutation_speaks_of_all_outputs_that_exceed() -> None:
     assert own < witness.delta_enclosure.lower
 
 
+@pytest.mark.thorough
 def test_parts_that_differ_are_bounded_together() -> None:
     """2^12 combinations of pairs: examples from below, all choices at once from above."""
     text = COMPARISONS.replace("i / 3", "i / 7 - 1 / 3").replace("{0, 1, 2}", "{0, 1}")

@@ -304,6 +304,7 @@ def test_sums_that_take_too_many_panels_are_enclosed_less_well() -> None:
     assert truth == pytest.approx(float(found.lower), abs=1e-4)
 
 
+@pytest.mark.thorough
 def test_the_least_budget_has_two_ends() -> None:
     found = dipapprox.profile(dipapprox.parse(SHARED), eps=1, delta="1/20")
     lower, upper = found.eps_prv_enclosure.lower, found.eps_prv_enclosure.upper
@@ -327,6 +328,7 @@ def test_pairs_without_densities_are_bounded_each_for_itself() -> None:
 PARTS = template_of("published-parts")
 
 
+@pytest.mark.thorough
 def test_independent_parts_are_one_product() -> None:
     """Scales 1 and 6, deviation 3, scale 2; against a sum over losses of y[1] and what is beside.
 

@@ -112,6 +112,7 @@ def test_killed_sweeps_go_on_where_they_were(spec, tmp_path, undisturbed) -> Non
     assert lines(out) == undisturbed
 
 
+@pytest.mark.thorough
 def test_a_full_disk_loses_nothing(spec, tmp_path, undisturbed) -> None:
     out = tmp_path / "out.jsonl"
     # A limit on the size of files fails as a full disk does: in the middle of a line.

@@ -289,6 +289,7 @@ def test_unlikely_outputs_bend_little(seed: int) -> None:
         assert (second / 2 <= bounds[:, axis, None] + step * steep**3).all()
 
 
+@pytest.mark.thorough
 def test_a_claim_of_the_least_budget_is_judged_by_who_finds_it() -> None:
     """Bounds of δ are no help at δ = 0, where it is attained: `profile` knows what is enough."""
     program = parse(

@@ -77,6 +77,7 @@ def test_a_radius_is_shared_by_independent_parts(first: str, second: str) -> Non
         assert dipapprox.verify(program, eps=1, eps_prv=eps_prv, delta=0).answer.value == answer
 
 
+@pytest.mark.thorough
 def test_finite_inputs_move_parts_and_their_ends() -> None:
     """The lemma is about real inputs alone: with these the needed pair lies elsewhere."""
     inputs = "input q in real 0..1\ninput k in 0..1"
