@@ -57,9 +57,9 @@ def accuracy(bits: int, factors: int = 1) -> Accuracy:
         raise Refused(f"{bits} bits are not in [1, {MOST_BITS}]")
     return Accuracy(
         bits=bits + 6,
-        terms=7 + 3 * bits // 10,
-        smooth=(Fraction(40, bits + 26), Fraction(1, 6)),
-        kinked=(min(Fraction(40, bits + 26), Fraction(8, factors)), Fraction(1, 4)),
+        terms=8 + 3 * bits // 10,
+        smooth=(Fraction(60, bits + 32), Fraction(1, 6)),
+        kinked=(min(Fraction(60, bits + 32), Fraction(8, factors)), Fraction(1, 4)),
     )
 
 
@@ -104,7 +104,8 @@ def ends_of_panels(leaves: Leaves, eps: Fraction, accuracy: Accuracy) -> list[Fr
             means.setdefault((width * scale * part, growth), set()).add(law.mean + place * scale)
         if kinked:
             marks.add(law.mean)
-    around = [(width, growth, sorted(found)) for (width, growth), found in means.items()]
+    # What w + g * distance allows falls by at most g times the way.
+    around = [(w / (1 + g), g / (1 + g), sorted(found)) for (w, g), found in means.items()]
     # Nowhere is far from where the density of a sample is large that is added.
     widest = [law.scale(eps) / 2 for law in leaves.added]
     first, last = leaves.span(eps, accuracy.bits)
@@ -114,8 +115,7 @@ def ends_of_panels(leaves: Leaves, eps: Fraction, accuracy: Accuracy) -> list[Fr
             if len(ends) > accuracy.panels:
                 raise Refused(f"the functions need more than {accuracy.panels} panels")
             spend(1 + (4 + cost_of(gap)) * len(around))
-            # What w + g * distance allows falls by at most g times the way.
-            allowed = [(w + g * _distance(ends[-1], near)) / (1 + g) for w, g, near in around]
+            allowed = [w + g * _distance(ends[-1], near) for w, g, near in around]
             width = min([*allowed, *widest])
             ends.append(mark if gap <= width else ends[-1] + _rounded(min(width, gap / 2)))
     return ends

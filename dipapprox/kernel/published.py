@@ -113,7 +113,7 @@ def _publish(
     for scalar, own in sums:
         factor = graph.nodes[scalar]
         times = factor.data[0] if factor.kind == "rational" else Fraction(1)
-        if functions and times in range(2, MOST_TIMES):
+        if functions and times.denominator == 1 and 1 < times < MOST_TIMES:
             found += [Published(shares, graph.one, own)] * int(times)
         elif scalar != graph.zero:
             found.append(Published(shares, scalar, own))
