@@ -121,13 +121,15 @@ def choose_knots(
     Args:
         negligible: What H may be off at either end, and anywhere.
         weight: An interval of 2^i steps and mass p is split if p 4^i is more.
-        steepness: λ, where mass at loss ℓ > 0 counts for e^(λ ℓ) times as much.
+        steepness: λ, where mass at loss ℓ > 0 counts for e^(λ ℓ) / M times as much, with the
+            moment M of all.
     """
-    size = float(knot.step.loss(1))
+    size, moment = float(knot.step.loss(1)), 0.0
 
     def enough(place: int | Fraction) -> float:
         """What chords may lie above the profile, in steps, just below a loss."""
-        return weight * size / 8 * exp(-min(steepness * size * max(place, 0), _STEEPEST))
+        tilted = steepness * size * max(place, 0) - moment
+        return weight * size / 8 * exp(-min(max(tilted, 0.0), _STEEPEST))
 
     block = 1 << max(0, floor(log2(_BLOCK / size)))
     away = [block << k for k in range(_DOUBLINGS)]
@@ -142,6 +144,16 @@ def choose_knots(
     while len(below) > 2 and _is_straight(below[-2], below[-1], negligible):
         below.pop()
     coarse = [*below[:0:-1], *above]
+    if steepness:  # H is M e^(-λ ε) λ^λ / (1 + λ)^(1 + λ) at most
+        lines = (
+            (k, k.point.first - k.alpha * k.point.second) for k in (*above, *between(knot, above))
+        )
+        surely = [(k.place, line) for k, line in lines if line > 0]
+        most = max(
+            (float(own.lower().log()) + steepness * size * k for k, own in surely), default=0.0
+        )
+        most += (1 + steepness) * log1p(steepness) - steepness * log(steepness)
+        moment = max(most, 0.0)  # M is at least 1
     knots = coarse[:1]
     for left, right in pairwise(coarse):
         for each in _between(knot, left, right, negligible, enough):
