@@ -72,9 +72,7 @@ _LEAST_GAIN = 0.1
 _TINY = 1e-300
 _STEEP = 16.0  # of a δ that falls more steeply the same width needs less accuracy
 _MOST_IDLE = 4  # steps in a row that narrow an interval by less than a tenth end the search
-_FINER = Fraction(4)
-"""Steps are divided by this where the last division was of no use, or the last one is far off."""
-
+_FINER = Fraction(4)  # of steps, where the last division was of no use, or is far off
 _MUCH = 2  # intervals that are so many times wider are not so for lack of accuracy
 _NEAR = 24.0  # steps are divided by this at most where the division is thought to be the last one
 _VERY_MANY = 10_000  # runs of which it is looked at how far losses are apart
@@ -236,12 +234,10 @@ class _Question(Record):
         """How wide an interval may be."""
         return max(self.width, self.share * (known.upper or _ZERO))
 
-    def accuracy(
-        self, known: Sequence[Extended], likely: Fraction, steepness: float = 1.0
-    ) -> Fraction:
+    def accuracy(self, known: Sequence[Extended], likely: Fraction, steep: float) -> Fraction:
         """How accurate δ must be for that, about, if it is about so much, and falls so steeply."""
         if self.delta is not None:
-            return self.delta * min(self.width * Fraction(max(steepness / _STEEP, 1.0)), _ONE)
+            return self.delta * min(self.width * Fraction(max(steep / _STEEP, 1.0)), _ONE)
         ends = ((each.lower or _ZERO, each.upper or _ONE) for each in known)
         least = min(max(lower, min(upper, likely)) for lower, upper in ends)
         return min(max(self.width, self.share * least), _ONE)
@@ -274,7 +270,7 @@ class _Search:
         self._done = 0
         self._runs, self._counts = composition.runs, counts_of(composition.runs)
         self._asked, self._delta, self._least = asked, asked.delta, composition.accuracy
-        self._accuracy = asked.accuracy(known.bounds, _ONE)
+        self._accuracy = asked.accuracy(known.bounds, _ONE, _STEEP)
         self._mechanisms = [run.mechanism for run in self._runs]
         rest = [each for each in self._mechanisms if not chosen_pairs(each, way)]
         if way is PairWay.RANGES and not have_lattices(rest):  # beside these finer grids are needed
