@@ -8,9 +8,10 @@ BIN := $(VENV)/bin
 run: $(VENV)/.installed
 	$(BIN)/dipapprox verify programs/svt_gauss.dpg --eps 0.5 --eps-prv 1.24 --delta 0.01
 
-# Files of tests are shared out to the processors: what the tests of a file share is made once.
+# Files of tests are shared out to the processors: what the tests of a file share is made once. A
+# process that dies ends it: nobody waits for what it should have asked.
 test: $(VENV)/.tested
-	$(BIN)/pytest -q -n logical --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest -q -n logical --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 
 # All of what `make test` asks a part of: long tables, 200 examples of each law, the site, the wheel.
 thorough: export DIPAPPROX_TESTS = thorough

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from itertools import chain, compress
+from math import prod
 from typing import Any
 
 from dipapprox.kernel.balls import lower_at, precision, to_ball, upper_at
@@ -111,9 +112,9 @@ def pairs_within(found: Distributions, eps_prv: Fraction, delta: Fraction, machi
     So for two inputs side by side the most that is still to come depends on what their beginnings
     are alike to, on what these have taken of the radius, and on whether they differ.
     """
-    inputs, adjacency, layers = [*all_inputs(machine.finite)], machine.adjacency, list[Any]()
-    if not all(input in found.bounds for input in inputs):
+    if len(found.bounds) < prod(map(len, machine.finite)):
         raise Refuted("an input of a pair has no distribution")
+    inputs, adjacency, layers = [*all_inputs(machine.finite)], machine.adjacency, list[Any]()
     spend(5 * len(inputs) * len(found.outputs))
     columns = [*zip(*(zip(*found.bounds[u], strict=True) for u in inputs), strict=True)]
     alike = [0] * len(inputs)

@@ -5,7 +5,7 @@ from math import isqrt
 import pytest
 
 from dipapprox.kernel import errors, rounds
-from dipapprox.kernel.errors import BadProof, NotProved, Refused
+from dipapprox.kernel.errors import BadProof, NotProved, Refused, Refuted
 from dipapprox.kernel.exponentials import Ratio
 from dipapprox.kernel.machine import adjacent_pairs, read_machine
 from dipapprox.kernel.replay import replay
@@ -389,7 +389,7 @@ def test_pairs_are_found_from_inputs_that_are_near(monkeypatch) -> None:
     monkeypatch.setattr(errors, "MOST_WORK", 50_000)
     inputs = [[f"q{k}", [0, 1]] for k in range(60)]
     alone = finite([DONE], inputs=inputs, adjacency={"norm": "linf", "radius": 0})
-    refuses(Refused, None, replay, *private(alone, RUN | {"inputs": []}))
+    refuses(Refuted, "no distribution", replay, *private(alone, RUN | {"inputs": []}))
 
 
 def test_formulas_are_not_looked_up_for_every_pair(monkeypatch) -> None:
