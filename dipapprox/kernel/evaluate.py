@@ -132,6 +132,7 @@ def pairs_within(found: Distributions, eps_prv: Fraction, delta: Fraction, machi
     for domain, nodes in reversed(layers):
         before, states, changes = states, {}, changes_of(adjacency, domain)
         for (one, other, spent, differ), (most, count) in before.items():
+            spend(len(changes))
             for u, v, price in changes:
                 if adjacency.allows(spent + price):
                     (first, *ours), (second, *theirs) = nodes[one][u], nodes[other][v]
