@@ -77,14 +77,16 @@ class Pool:
         Raises:
             WorkerLost: If workers die as they begin, twice in a row.
         """
-        with ThreadPoolExecutor(self._jobs) as threads:
-            try:
-                yield from _run(
-                    cases, lambda each: threads.submit(self.outcomes, each), lambda: self._jobs
-                )
-            except BaseException:
-                self.close()  # its answers are for nobody
-                raise
+        threads = ThreadPoolExecutor(self._jobs)
+        try:
+            yield from _run(
+                cases, lambda each: threads.submit(self.outcomes, each), lambda: self._jobs
+            )
+        except BaseException:
+            self.close()  # its answers are for nobody
+            raise
+        finally:
+            threads.shutdown(wait=False, cancel_futures=True)
 
     def outcomes(self, bundle: Sequence[Case]) -> list[CaseOutcome]:
         """Run cases in order: at least the first, and others as long as all take a moment."""
@@ -147,6 +149,8 @@ class Pool:
         with self._lock:
             self._closed = True
         for worker in [*self._workers]:
+            worker.process.kill()  # all, whoever interrupts the wait for one
+        for worker in [*self._workers]:
             self._end(worker)
 
 
@@ -179,13 +183,24 @@ def _run(
             waiting[start(bundle)] = bundle
         if not waiting:
             return
-        answered = list[Answered]()
+        answered, failures = list[Answered](), list[Exception]()
         for each in wait(waiting, return_when=FIRST_COMPLETED).done:
-            bundle, outcomes = waiting.pop(each), each.result()
+            bundle = waiting.pop(each)
+            try:
+                outcomes = each.result()
+            except (CancelledError, WorkerLost) as lost:
+                failures.append(lost)
+                continue
+            except Exception as error:  # of who carries a case: its own errors are outcomes
+                told = f"case {bundle[0].key}: {type(error).__name__}: {error}"
+                failures.append(WorkerLost(told))
+                continue
             answered += zip(bundle, outcomes, strict=False)
             returned += bundle[len(outcomes) :]
             size = min(2 * size, largest) if len(outcomes) == len(bundle) else 1
         yield answered
+        if failures:
+            raise failures[0]
 
 
 _TO_CONNECT = "20s"
@@ -218,8 +233,6 @@ def run_on_cluster(cases: Iterator[Case], address: str) -> Generator[list[Answer
             yield from _run(cases, start, lambda: sum(client.nthreads().values()) or 1, _LARGEST)
         except CancelledError:
             raise WorkerLost(f"the scheduler at {address} is gone") from None
-        except distributed.KilledWorker as killed:
-            raise WorkerLost(str(killed)) from killed
 
 
 def run_remotely(bundle: Sequence[Case]) -> list[CaseOutcome]:

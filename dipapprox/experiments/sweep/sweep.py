@@ -199,7 +199,8 @@ def _serve(connection: Connection) -> None:
         peak = peak_memory()
         excessive = peak > case.limits.memory
         last = excessive or peak > before + _GROWTH or served == _MOST_CASES
-        connection.send((None if excessive and served > 1 else outcome, last))
+        with contextlib.suppress(ConnectionError):  # who asked is gone, and this will notice
+            connection.send((None if excessive and served > 1 else outcome, last))
 
 
 def _listen(connection: Connection, cases: SimpleQueue[Case]) -> None:

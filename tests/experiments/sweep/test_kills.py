@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
@@ -228,3 +229,22 @@ def test_workers_that_die_at_once_are_given_up(monkeypatch) -> None:
     monkeypatch.setattr(pool, "_WORKER", (sys.executable, "-c", "raise SystemExit(1)"))
     with running(jobs=2) as own, pytest.raises(WorkerLost, match="died twice"):
         list(own.run(iter([QUICK])))
+
+
+def test_what_came_beside_a_failure_is_kept() -> None:
+    """And the failure, of whatever carries cases, tells which case it is about."""
+    others = [replace(QUICK, fields={**QUICK.fields, "eps": str(k)}) for k in (1, 2)]
+    outcome = CaseOutcome({}, None, 0.0)
+
+    def start(bundle: Sequence[Case]) -> Future[list[CaseOutcome]]:
+        made = Future[list[CaseOutcome]]()
+        if bundle == [others[0]]:
+            made.set_exception(KeyError("a message that nobody reads"))
+        else:
+            made.set_result([outcome])
+        return made
+
+    batches = pool._run(iter([QUICK, *others]), start, lambda: 1)
+    assert {case.key for case, _ in next(batches)} == {QUICK.key, others[1].key}
+    with pytest.raises(WorkerLost, match=f"case {others[0].key}: KeyError"):
+        next(batches)
