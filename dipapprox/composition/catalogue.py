@@ -237,24 +237,22 @@ def is_finite(p: arb, q: arb) -> bool:
 
 
 def _counted(
-    masses: Sequence[tuple[arb, arb]], times: int, p: arb, q: arb
+    masses: Sequence[tuple[arb, arb]], times: int, p: arb, q: arb, start: int = 0
 ) -> Iterator[tuple[arb, arb]]:
-    """Yield the masses of all counts of outcomes that add up to `times`."""
+    """Yield the masses of all counts of outcomes from a place on that add up to `times`."""
     check_limits()
-    (first, second), *others = masses
-    if not others:
+    for place in range(start, len(masses)):
+        if place == len(masses) - 2:
+            both = zip(*masses[place:], strict=True)
+            sides = [(arb_poly(list(each)) ** times).coeffs() for each in both]
+            yield from ((p * own, q * other) for own, other in zip(*sides, strict=True))
+            return
+        first, second = masses[place]
+        for count in range(1, times):
+            ways = comb(times, count)
+            own = p * ways * first**count, q * ways * second**count
+            yield from _counted(masses, times - count, *own, place + 1)
         yield p * first**times, q * second**times
-        return
-    if len(others) == 1:
-        sides = [arb_poly(list(each)) ** times for each in zip(*masses, strict=True)]
-        both = (side.coeffs() for side in sides)
-        yield from ((p * own, q * other) for own, other in zip(*both, strict=True))
-        return
-    for count in range(times + 1):
-        ways = comb(times, count)
-        yield from _counted(
-            others, times - count, p * ways * first**count, q * ways * second**count
-        )
 
 
 MOST_ATOMS = 2**20
