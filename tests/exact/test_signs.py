@@ -28,7 +28,7 @@ from dipapprox.exact.signs.nonnegative import (
 )
 from dipapprox.exact.signs.normal_form import NormalForm, normal_form, reduce_function
 from dipapprox.exact.signs.supremum import Infinity, derivative, enclose_supremum, limit_at_infinity
-from dipapprox.exact.signs.values import compare_at, enclose_at, sign_at
+from dipapprox.exact.signs.values import Evaluator, compare_at, enclose_at, sign_at
 from dipapprox.exact.signs.zeros import (
     BoxesUsedUp,
     Cover,
@@ -216,7 +216,7 @@ def check_cover(form: NormalForm, boxes: Cover, interval: EpsilonInterval) -> No
 
 def test_signs_near_zero() -> None:
     for function, sign in ((EPS - EPS * EPS, 1), (ONE - exp(1) + EPS, -1), (OMEGA, -1)):
-        upper, found = near_zero(normal_form(function), F(2))
+        upper, found = near_zero(Evaluator(normal_form(function)), F(2))
         assert found == sign
         assert {sign_at(function, upper / 10**k) for k in range(9)} == {sign}
 

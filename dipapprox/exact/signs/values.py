@@ -11,64 +11,75 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from flint import arb, arb_poly, arb_series
+from flint import arb, arb_poly, fmpz
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed, short
-from dipapprox.arithmetic.precision import precision, taylor, to_ball, to_enclosure
+from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
 from dipapprox.errors import LimitReached
 from dipapprox.exact.signs.normal_form import NormalForm
 from dipapprox.exponentials import ExponentialPolynomial, ExponentialRatio
 from dipapprox.limits import check_limits
 
+Powers = dict[int, arb]  # j -> e^(-jρx)
 START_BITS = 64
 MOST_BITS = 2**18  # values that need more are given up ("precision-budget")
 _ACCURATE = 12  # relative bits wanted of the value at the middle of a box, where it is never 0
 
 
 class Evaluator:
-    """G and its derivatives at balls."""
+    """G and its derivatives at balls. Derivatives are made when first used, then kept."""
 
-    __slots__ = ("_rows", "form")
+    __slots__ = ("_derivatives", "_rows", "denominator", "form")
 
     def __init__(self, form: NormalForm) -> None:
         self.form = form
-        self._rows = [(j, arb_poly(row.coeffs())) for j, row in form.rows().items()]
+        self.denominator = form.rate.denominator
+        self._derivatives = [form]
+        self._rows = [_rows(form)]
 
-    def value(self, x: arb) -> arb:
-        """Enclose G(x) at the current precision."""
-        rate = to_ball(-self.form.rate)
-        return sum(((x * rate * j).exp() * row(x) for j, row in self._rows), arb(0))
+    def derivative(self, order: int) -> NormalForm:
+        """G^(order) times denominator^order, exact."""
+        while len(self._derivatives) <= order:
+            self._derivatives.append(self._derivatives[-1].derivative())
+            self._rows.append(_rows(self._derivatives[-1]))
+        return self._derivatives[order]
 
-    def taylor(self, x: arb, step: arb, terms: int) -> list[arb]:
-        """Enclose the first coefficients of h -> G(x + step h) at the current precision."""
-        rate, place = to_ball(-self.form.rate), arb_poly([x, step])
+    def powers(self, x: arb) -> Powers:
+        """The exponentials at a point or on an interval, at the current precision."""
+        rate = self.form.rate
+        exponent = x * -rate.numerator
+        if rate.denominator != 1:
+            exponent = exponent / rate.denominator
+        return {j: (exponent * j).exp() for j, _ in self._rows[0]}
 
-        def function(eps: arb_series) -> arb_series:
-            total = arb_series([0], terms)
-            for j, row in self._rows:
-                factor = row[0] if row.degree() == 0 else arb_series(row(place), terms)
-                total += arb_series([x * rate * j, step * rate * j], terms).exp() * factor
-            return total
-
-        return taylor(function, x, step, terms)
+    def value(self, order: int, x: arb, powers: Powers) -> arb:
+        """Enclose G^(order) * denominator^order at x, at the current precision."""
+        self.derivative(order)
+        total = arb(0)
+        for j, row in self._rows[order]:
+            total += powers[j] * (row(x) if isinstance(row, arb_poly) else row)
+        return total
 
     def sign(self, point: Fraction) -> int:
         """The sign at a rational point where G is not 0."""
         bits = START_BITS
         while True:
             with precision(bits):
-                sign = _sign(self.value(to_ball(point)))
-                if sign:
-                    return sign
+                x = to_ball(point)
+                value = self.value(0, x, self.powers(x))
+                if value > 0:
+                    return 1
+                if value < 0:
+                    return -1
             bits = more_bits(bits, point)
 
     def on_box(self, lower: Fraction, upper: Fraction, order: int) -> tuple[int, int]:
         """The signs of G and of G' on [lower, upper], each 0 if not shown to be constant.
 
-        With m the middle, r half the width, |h| <= 1 and K the order, Taylor's formula says
-        G(m + r h) = Σ_(i<K) G^(i)(m) (r h)^i / i! + G^(K)(ξ) (r h)^K / K!, likewise for G' with
-        K - 1, and h^i lies in [-1, 1], in [0, 1] if i is even. The second sign is only looked for
-        when the first is 0.
+        With m the middle, r half the width, |h| <= r and K the order, Taylor's formula says
+        G(m + h) = Σ_(i<K) G^(i)(m) h^i / i! + G^(K)(ξ) h^K / K!, likewise for G' with K - 1, and
+        h^i lies in [-r^i, r^i], in [0, r^i] if i is even. The second sign is only looked for when
+        the first is 0.
 
         Args:
             lower: > 0; the middle of the box is not a zero of G.
@@ -79,30 +90,36 @@ class Evaluator:
         bits = START_BITS
         while True:
             with precision(bits):
-                x, step = to_ball(middle), to_ball(radius)
-                total, *terms = self.taylor(x, step, order)
+                x, step = to_ball(middle), to_ball(radius) / self.denominator
+                powers = self.powers(x)
+                total = self.value(0, x, powers)
                 if total.rel_accuracy_bits() >= _ACCURATE:
-                    last = self.taylor(_hull(lower, upper), step, order + 1)[order]
-                    first, *rest = (*terms, last)
-                    total, slope = total + first * _ODD, first
-                    for i, term in enumerate(rest, 2):
+                    slope, scale = arb(0), arb(1)
+                    for i in range(1, order + 1):
+                        if i == order:
+                            x = _hull(lower, upper)
+                            powers = self.powers(x)
+                        scale = scale * step / i
+                        term = self.value(i, x, powers) * scale
                         total += term * (_ODD if i % 2 else _EVEN)
-                        slope += term * i * (_EVEN if i % 2 else _ODD)
+                        slope += term if i == 1 else term * i * (_EVEN if i % 2 else _ODD)
                     sign = _sign(total)
                     return (sign, 0) if sign else (0, _sign(slope))
             bits = more_bits(bits, middle)
 
-    def constant_near_zero(self, upper: Fraction) -> bool:
-        """Whether G is shown to have no zero in [0, upper], by its mean value form.
+    def constant_near_zero(self, order: int, upper: Fraction) -> bool:
+        """Whether G^(order) is shown to have no zero in [0, upper], by its mean value form.
 
         If it is not 0 at 0 this succeeds for small `upper`: its value is an integer there, and
         the bits are enough for the terms, however large, to leave an error below 1.
         """
-        largest = sum(map(abs, self.form.polynomial.coeffs()))
+        largest = sum(map(abs, self.derivative(order).polynomial.coeffs()))
         with precision(START_BITS + int(largest).bit_length()):
             step = to_ball(upper / 2)
-            _, slope = self.taylor(_hull(Fraction(0), upper), step, 2)
-            return _sign(self.value(step) + slope * _ODD) != 0
+            box = _hull(Fraction(0), upper)
+            slope = self.value(order + 1, box, self.powers(box)) * step / self.denominator
+            middle = self.value(order, step, self.powers(step))
+            return _sign(middle + slope * _ODD) != 0
 
 
 _ODD = arb(0, 1)  # h^i for |h| <= 1 and odd i
@@ -123,6 +140,11 @@ def _hull(lower: Fraction, upper: Fraction) -> arb:
 
 def _sign(ball: arb) -> int:
     return 1 if ball > 0 else -1 if ball < 0 else 0
+
+
+def _rows(form: NormalForm) -> list[tuple[int, arb_poly | fmpz]]:
+    rows = ((j, row.coeffs()) for j, row in sorted(form.rows().items()))
+    return [(j, row[0] if len(row) == 1 else arb_poly(row)) for j, row in rows]
 
 
 Function = ExponentialPolynomial | ExponentialRatio

@@ -201,7 +201,7 @@ def cover(form: NormalForm, interval: EpsilonInterval, most: int) -> Cover:
     evaluator, lower, upper = Evaluator(form), interval.lower, interval.upper
     boxes, beyond = list[SignBox](), list[SignBox]()
     if not lower:
-        start, (lower, sign) = lower, near_zero(form, upper)
+        start, (lower, sign) = lower, near_zero(evaluator, upper)
         boxes.append(SignBox(start, lower, sign))
     if upper is None:
         upper, sign = far_away(form, lower)
@@ -236,7 +236,7 @@ def _settle(evaluator: Evaluator, left: Fraction, right: Fraction, order: int) -
     return SignBox(left, right, sign, sign != evaluator.sign(right))
 
 
-def near_zero(form: NormalForm, most: Fraction | None) -> tuple[Fraction, int]:
+def near_zero(evaluator: Evaluator, most: Fraction | None) -> tuple[Fraction, int]:
     """Return some η <= `most` and the sign of G on (0, η].
 
     G^(order), the first derivative that is not 0 at 0, has no zero in [0, η]; by Taylor's formula
@@ -244,17 +244,16 @@ def near_zero(form: NormalForm, most: Fraction | None) -> tuple[Fraction, int]:
     linear differential equation with constant coefficients, of the order of how many ε^n e^(-jρε)
     there are with n <= deg P_j.
     """
-    own, order = form, 0
-    while not (value := own.polynomial(0, 1)):
+    order = 0
+    while not (value := evaluator.derivative(order).polynomial(0, 1)):
         check_limits()
-        own, order = own.derivative(), order + 1
-    evaluator = Evaluator(own)
-    rate = form.rate * max(form.degree, 1)
+        order += 1
+    rate = evaluator.form.rate * max(evaluator.form.degree, 1)
     upper = Fraction(4 * (order + 1)) / rate
     upper = Fraction(2) ** (upper.numerator.bit_length() - upper.denominator.bit_length())
     if most is not None:
         upper = min(upper, most)
-    while not evaluator.constant_near_zero(upper):
+    while not evaluator.constant_near_zero(order, upper):
         check_limits()
         upper /= 2
     return upper, 1 if value > 0 else -1
