@@ -312,6 +312,7 @@ class Setting(Record):
         return Run(self.program, scope, pairs, *sizes, precision, engine, seconds, reason, by)
 
 
+RAYS = "rays"  # who gives what inputs further and further apart lose, and none attains
 BY_BUDGET = "budget"  # the engine of verdicts that a budget for every eps proves
 _BEYOND = (BY_BUDGET, "coupling", "exact", "processing")
 """Words in the name of an engine that stand for more than enclosures."""

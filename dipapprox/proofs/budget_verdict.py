@@ -7,6 +7,7 @@
 | a claim, real inputs | first | enclosures take long next to what is attained |
 | a claim, finite inputs | last, if open | enclosures have certificates of their own |
 | the least ε_prv for δ = 0; calibration | first, as an upper end | the lower one is a pair's |
+| the same, real inputs without bounds | first | none if rays lose less than what serves |
 | real inputs of which nothing else bounds all pairs | last, as an upper end | any δ, as below |
 
 **Theorem (less than the budget).** Let B = D ε and 0 <= ε_prv <= B. For a set S of outputs, and
@@ -64,6 +65,7 @@ from dipapprox.privacy.profiles.profile_result import (
 from dipapprox.privacy.run import BY_BUDGET, Run, Setting
 from dipapprox.privacy.verdict import Answer, Claim, Verdict
 from dipapprox.proofs.prove_real import prove_real
+from dipapprox.proofs.real_proof import RealProof
 from dipapprox.semantics.real_inputs import execute_for_declared
 
 LARGEST = "the largest δ"
@@ -75,6 +77,26 @@ def serving_budget(setting: Setting, eps: Fraction | None = None) -> Fraction | 
 
     At one ε the scale c ε^k is c ε^(k + 1) / ε: that of a program with the same laws there.
     """
+    proof = _proof(setting, eps, serving=True)
+    return None if proof is None else proof.upper
+
+
+def lost_on_rays(setting: Setting, eps: Fraction) -> Extended | None:
+    """Return the least ε_prv for δ = 0 at an ε, if rays of inputs without bounds lose what serves.
+
+    What is lost on a ray is lost at every ε (`worst_change`).
+    """
+    if {cell.domain for cell in setting.program.inputs} != {AllReals()}:
+        return None
+    proof = _proof(setting, eps)
+    if proof is None or proof.between is None or not proof.between.is_ray:
+        return None
+    if proof.upper is None or proof.lower < proof.upper:
+        return None
+    return Extended(proof.upper * eps, proof.upper * eps, *proof.given_by)
+
+
+def _proof(setting: Setting, eps: Fraction | None, *, serving: bool = False) -> RealProof | None:
     program = setting.program
     asked = isinstance(setting.selection, AllPairs) and program.rounding is None
     if not (asked and program.inputs):
@@ -92,7 +114,7 @@ def serving_budget(setting: Setting, eps: Fraction | None = None) -> Fraction | 
         program = replace(program, body=rewrite(program.body, partial(_rescaled, eps)))
     with EarlyEnd():
         try:
-            proof = prove_real(program, serving=True)
+            proof = prove_real(program, serving=serving)
         except UserError:
             return None  # no program for every ε
         whole = bool(listed) and all(
@@ -101,7 +123,7 @@ def serving_budget(setting: Setting, eps: Fraction | None = None) -> Fraction | 
             for value in each
         )
         if whole or not proof.integers:
-            return proof.upper
+            return proof
     return None
 
 

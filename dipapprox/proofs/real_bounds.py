@@ -28,6 +28,7 @@ from dipapprox.pairs.published.couplings import Couplings
 from dipapprox.pairs.published.processed import telling_more
 from dipapprox.pairs.published.together import COUPLING, PROCESSING
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, Pair
+from dipapprox.privacy.profiles.curve import LEAST
 from dipapprox.privacy.profiles.profile import Profiler, profile
 from dipapprox.privacy.profiles.profile_result import (
     AtDelta,
@@ -37,11 +38,11 @@ from dipapprox.privacy.profiles.profile_result import (
     ProfileAnswer,
     Question,
 )
-from dipapprox.privacy.run import Options, Setting
+from dipapprox.privacy.run import BY_BUDGET, Options, Setting
 from dipapprox.privacy.scope import scope_of
 from dipapprox.privacy.verdict import Answer, Claim, Verdict
 from dipapprox.privacy.verifier import verify
-from dipapprox.proofs.budget_verdict import at_most, kept, most_of, within_budget
+from dipapprox.proofs.budget_verdict import at_most, kept, lost_on_rays, most_of, within_budget
 from dipapprox.proofs.prove_real import prove_real
 from dipapprox.semantics.real_inputs import execute_for_declared
 from dipapprox.semantics.state import FinalStates
@@ -50,7 +51,7 @@ _Least = LeastDelta | LeastEpsPrv
 DEAREST = "pairs that need most"  # the word for the pure budget of these
 _FEW = 24  # bits of what need not be attained
 _MOST_CORNERS = 64
-_ALONG = (0, 8, 64, 512)  # steps on a ray, where more and more is lost
+_ALONG = (0, 8, 64, 512, 2**20)  # steps on a ray, where more and more is lost
 _MOST_MOVES = 5_000  # of final states, for couplings: some seconds
 
 
@@ -104,6 +105,19 @@ class RealBounds(Record):
             return replace(found, run=replace(run, reason=None))
         least = Extended(least.lower, None, least.least_by)
         return replace(found, run=run, eps_prv_enclosure=least)
+
+    def exactly(self, eps: Fraction, question: AtDelta) -> ProfileAnswer | None:
+        """Answer for δ = 0 by rays that lose what serves all inputs; None if none are known to.
+
+        No pair attains that: a witness is one that is far away.
+        """
+        least = lost_on_rays(self.setting, eps)
+        found = None if least is None else self.from_below(eps, question, "")
+        if least is None or not isinstance(found, LeastEpsPrv):
+            return None
+        least = found.eps_prv_enclosure.meet(least, LEAST)
+        run = replace(found.run, engine=f"{found.engine} + {BY_BUDGET}", by=least.by, reason=None)
+        return replace(found, eps_prv_enclosure=least, run=run)
 
     def from_above(self, found: ProfileAnswer, question: Question) -> ProfileAnswer:
         """Return a least ε_prv, or a least δ, with upper ends, if little is known of it.

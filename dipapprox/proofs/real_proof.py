@@ -13,6 +13,7 @@ from dipapprox.language.core import Program, Value
 from dipapprox.language.domains import AllReals, domain_text
 from dipapprox.privacy.description import Table, count
 from dipapprox.privacy.notation import plain_value
+from dipapprox.privacy.run import RAYS
 from dipapprox.proofs.budget_answer import BudgetAnswer, budget_text, optional_text
 from dipapprox.proofs.two_inputs import Point, TwoInputs, is_open
 from dipapprox.proofs.worst_change import Box, StateProof
@@ -82,7 +83,7 @@ class RealProof(BudgetAnswer):
     def given_by(self) -> tuple[str, str]:
         """See `BudgetAnswer`."""
         between = self.between
-        lower = "two inputs" if between is None else "rays"
+        lower = "two inputs" if between is None else RAYS
         if between is not None and not between.is_ray:
             lower = "two inputs" if between.eps is None else f"two inputs, {_where_lost(between)}"
         return lower, "couplings"
@@ -139,9 +140,7 @@ class RealProof(BudgetAnswer):
             parts.append(f"at most: a shift of the noise for each of {states}")
         if self.lower:
             how = self.given_by[0]
-            parts.append(
-                f"at least: {'inputs further and further apart' if how == 'rays' else how}"
-            )
+            parts.append(f"at least: {'inputs further and further apart' if how == RAYS else how}")
         return [("proof", "; ".join(parts))]
 
     def _below(self) -> Iterator[Table | str]:

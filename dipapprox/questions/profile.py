@@ -275,6 +275,10 @@ class _Profiling:
                     # Bounds of all pairs take far longer.
                     return budget_verdict.nothing_left(setting, eps, asked)
             budget = self.budget(eps) if pure and prefers else None
+            if budget is not None and isinstance(question, AtDelta):
+                found = real_bounds.RealBounds(setting).exactly(eps, question)
+                if found is not None:
+                    return found
             with keeping_time(setting):
                 found = profile_of_pairs(setting, eps, question, budget, self._executed())
         except LimitReached as reached:

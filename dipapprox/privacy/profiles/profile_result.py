@@ -22,7 +22,7 @@ from dipapprox.privacy.description import Description, End, Fact, Table, count
 from dipapprox.privacy.logarithms import read_growth
 from dipapprox.privacy.notation import ends, pair_fields
 from dipapprox.privacy.profiles.curve import CurvePoint, Envelope, evenly
-from dipapprox.privacy.run import Replayed, Run, RunResult, Witness
+from dipapprox.privacy.run import RAYS, Replayed, Run, RunResult, Witness
 
 DEFAULT_WIDTH = Fraction(1, 10**9)  # of a least eps_prv, and of Rényi divergences
 _RELATIVE_WIDTH = Fraction(1, 10**12)
@@ -152,7 +152,10 @@ class _AtOneEps(RunResult):
             return ()
         first, second = witness.pair_text(self.inputs)
         return (
-            ("attained by", f"input {first}; adjacent {second}"),
+            (
+                "near it" if self.run.by[0] == RAYS else "attained by",
+                f"input {first}; adjacent {second}",
+            ),
             ("outputs", witness.outputs_text(self.output_cells)),
         )
 
