@@ -1,10 +1,11 @@
-"""What tests do not depend on: how busy the machine is, and chance.
+"""What tests do not depend on: how busy and how large the machine is, and chance.
 
 Hypothesis tries the same examples every time. `pytest --hypothesis-profile=explore` tries others,
 a thousand where a test does not say how many; what fails is printed as a blob for
 `@reproduce_failure`.
 """
 
+import contextlib
 import gc
 import itertools
 import os
@@ -22,6 +23,16 @@ from tests.cases import EXAMPLES, THOROUGH
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 pytest_plugins = ["replaying"]
+
+MEMORY = 6 * 2**30
+"""Bytes that a process of tests, or one that it starts, may ask for: then it is a MemoryError."""
+
+with contextlib.suppress(ImportError):  # Windows has no such limits
+    import resource
+
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    if hard == resource.RLIM_INFINITY or hard > MEMORY:
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, hard))
 
 gc.disable()
 """While tests are collected: what they import stays."""
