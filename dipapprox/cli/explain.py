@@ -125,6 +125,7 @@ def _state_fields(program: Program, state: ExplainedState) -> dict[str, object]:
         "input": None if state.input is None else valuation(program.inputs, state.input),
         "integral_before": _integral(state.before, state),
         "integral_after": _integral(state.after, state),
+        "elimination": list(state.elimination),
         "obstacle": state.obstacle,
     }
 
@@ -171,6 +172,8 @@ def _state_lines(explanation: Explanation, state: ExplainedState, number: int) -
     yield from _indented(plans.text(state.before, state.names))
     yield f"  after    depth {state.depth}"
     yield from _indented(plans.text(state.after, state.names))
+    yield "  plan     of elimination, functions of t"
+    yield from (f"    {line}" for line in state.elimination)
 
 
 def _output(explanation: Explanation, state: ExplainedState) -> str:

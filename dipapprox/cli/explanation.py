@@ -20,7 +20,7 @@ from dipapprox.laws.distribution import Distribution, count_outcomes
 from dipapprox.limits import check_limits
 from dipapprox.linear.form import LinearForm, Symbol
 from dipapprox.linear.half_spaces import irredundant
-from dipapprox.numerics.elimination import sum_event
+from dipapprox.numerics.elimination import plan_text, sum_event
 from dipapprox.numerics.integers import sums as integer_sums
 from dipapprox.numerics.methods import has_sums, is_discrete
 from dipapprox.numerics.powers import root_below
@@ -167,6 +167,7 @@ class ExplainedState(Record):
     dependencies: tuple[tuple[int, int], ...]
     before: Plan | None  # the literal integral; None if `obstacle` says why
     after: Plan | None  # the optimised integral
+    elimination: tuple[str, ...]  # the plan that is evaluated where doubles or balls are asked
     # The input that the integrals are for: the first of the candidates for which the state exists;
     # None if there is none.
     input: Input | None
@@ -258,6 +259,7 @@ def _explain_state(
     before: Plan | None = None
     after: Plan | None = None
     obstacle: str | None = None
+    eliminated: tuple[str, ...] = ()
     input, event = place or (None, None)
     if event is None:
         obstacle = "the state does not exist for this input"
@@ -267,6 +269,7 @@ def _explain_state(
         try:
             before = plan(event, Strategy.NONE)
             after = _optimised(event, strategy)
+            eliminated = plan_text.plan_lines(event)
         except LimitReached as limit:
             check_limits()  # the time and the memory end the run, a piece limit only this state
             obstacle = limit.reason
@@ -288,6 +291,7 @@ def _explain_state(
         dependencies=() if event is None else order_edges(event),
         before=before,
         after=after,
+        elimination=eliminated,
         input=input,
         obstacle=obstacle,
     )

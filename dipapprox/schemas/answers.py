@@ -340,6 +340,7 @@ class ExplainedState(Statement, frozen=True):
     input: Valuation | None
     integral_before: tuple[str, ...] | None
     integral_after: tuple[str, ...] | None
+    elimination: tuple[str, ...]
     obstacle: str | None
     numbers: tuple[str, ...] | UnsetType = UNSET
 

@@ -1,17 +1,24 @@
 """Elimination and events by rank, against counting, other engines and scipy."""
 
 import random
+import re
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations, permutations
-from math import asin, factorial, pi, sqrt
+from math import asin, factorial, pi, prod, sqrt
 
+import numpy as np
 import pytest
 from flint import arb, fmpq, fmpq_mat
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.integrate import cumulative_trapezoid
+from scipy.stats import norm
 
 from dipapprox import Enclosure, LimitReached, Limits, NotEnclosed
 from dipapprox.arithmetic.precision import precision, to_ball, to_enclosure
+from dipapprox.events.canonical import canonical_factors
 from dipapprox.events.event import Connected, Event, Star
 from dipapprox.integrals.strategy import Strategy
 from dipapprox.laws.distribution import Distribution
@@ -29,12 +36,13 @@ from dipapprox.numerics.conditioning import (
     weighted,
 )
 from dipapprox.numerics.elimination.engine import Eliminated
+from dipapprox.numerics.elimination.plan_text import plan_lines
 from dipapprox.numerics.gaussian_rank.cones import Polyhedron, cones_of
 from dipapprox.numerics.gaussian_rank.orthants import GaussianRank
 from dipapprox.numerics.methods import InOrder, Tier, TriedMethod, has_density, is_gaussian
 from dipapprox.numerics.nested.engine import Nested
-from tests.cases import part
-from tests.event_strategies import REAL_FAMILIES, form, gauss, laplace, less, of_family
+from tests.cases import examples, part
+from tests.event_strategies import REAL_FAMILIES, events, form, gauss, laplace, less, of_family
 from tests.numerics.one_by_one import alone, enclosed
 
 Q = Fraction
@@ -329,3 +337,63 @@ def test_what_is_out_of_range_is_refused_or_true(scale, bits) -> None:
         assert found.meets(alone(GaussianRank(), event, 40))
     else:
         assert isinstance(found, NotEnclosed)
+
+
+_GRID = np.linspace(-12, 12, 4801)
+
+
+def _read(lines: Sequence[str]) -> float:
+    """Do what a plan says, in its words, by trapezoids."""
+    known = dict[str, NDArray[np.float64]]()
+
+    def product(names: str) -> NDArray[np.float64]:
+        powers = (name.partition("^") for name in names.split())
+        return np.prod([known[name] ** int(power or 1) for name, _, power in powers], axis=0)
+
+    def term(words: str) -> float:
+        sign, times, names = re.fullmatch(r"([-+]? ?)(\d*) ?(?:integral of )?(.*)", words).groups()
+        value = np.trapezoid(product(names), _GRID) if names else 1
+        return float(value * int(times or 1) * (-1 if "-" in sign else 1))
+
+    for line in lines:
+        name, _, words = line.partition(" = ")
+        if found := re.fullmatch(r"density of Gauss\((.*), (.*?)\)( where .*)?", words):
+            mean, scale = (float(Fraction(each)) for each in found.groups()[:2])
+            known[name] = norm.pdf(_GRID, mean, scale)
+            if found[3]:
+                lower, upper = (f" {found[3]} ".removeprefix("  where ")).split("t")
+                below = float(Fraction(lower.removesuffix(" <= ").strip() or "-99"))
+                above = float(Fraction(upper.removeprefix(" <= ").strip() or "99"))
+                known[name] *= (below <= _GRID) & (above >= _GRID)
+        elif found := re.fullmatch("integral of (.*) (up to t|from t on)", words):
+            sums = cumulative_trapezoid(product(found[1]), _GRID, initial=0)
+            known[name] = sums if found[2] == "up to t" else sums[-1] - sums
+        elif found := re.fullmatch(r"(f\d+)\(t ([-+]) (.*)\)", words):
+            moved = float(Fraction(found[3])) * (1 if found[2] == "+" else -1)
+            known[name] = np.interp(_GRID + moved, _GRID, known[found[1]])
+        elif found := re.fullmatch(r"(f\d+) - (f\d+)", words):
+            known[name] = known[found[1]] - known[found[2]]
+        elif name == "probability" and words in ("0", "1"):
+            return float(words)
+        elif name == "probability":
+            groups = re.findall(r"\(([^()]*)\)", words) or [words]
+            return float(np.prod([sum(map(term, re.split(" (?=[-+] )", g))) for g in groups]))
+    raise AssertionError(lines)
+
+
+@examples(10)
+@given(events(most=4, general=False, families=(GAUSSIAN,)))
+def test_plans_in_words_come_to_the_probability(event) -> None:
+    lines = plan_lines(event)
+    if lines[-1].startswith("probability = "):
+        factors = canonical_factors(event)
+        found = [enclosed(ENGINE, each, 30) for each in factors or ()]
+        wanted = prod(float(each.lower) for each in found) if factors is not None else 0
+        assert _read(lines) == pytest.approx(wanted, abs=5e-3)  # it jumps at bounds
+
+
+def test_plans_in_words_say_what_is_impossible() -> None:
+    one = gauss(0, 1)
+    order = less(0, 1), less(1, 0) + LinearForm.constant_form(1)
+    assert plan_lines(Event((one, one), order)) == ("probability = 0",)
+    assert plan_lines(Event((), ())) == ("probability = 1",)
