@@ -257,6 +257,12 @@ class Search(Record, frozen=False):
             if self.violation is not None:
                 return
 
+    def finish(self, total: int | None) -> None:
+        """Make sure that all pairs were checked, so many: they are counted by another route than
+        they are made."""
+        if self.violation is None and total is not None and self.checked != total:
+            raise BrokenInvariant(f"{self.checked} pairs were checked, but there are {total}")
+
     def told(self) -> Extended | None:
         """Bound the largest delta_{u,u'} of the pairs attempted; None if there are none.
 

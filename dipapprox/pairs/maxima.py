@@ -21,9 +21,9 @@ that doubles do not decide climb: alone after blocks, all together with counters
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from itertools import islice
 
 import numpy as np
@@ -31,10 +31,10 @@ import numpy as np
 from dipapprox.arithmetic import rounding
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, Side, compare, if_enclosed, sure
 from dipapprox.data_classes import Record, replace
-from dipapprox.errors import BrokenInvariant, LimitReached
+from dipapprox.errors import LimitReached
 from dipapprox.limits import Progress, check_limits, silent
-from dipapprox.numerics.probability import BulkSource, OutputProbabilities, ProbabilitySource
-from dipapprox.pairs.adjacency import VERY_MANY, count_selected
+from dipapprox.numerics.probability import BulkSource, OutputProbabilities
+from dipapprox.pairs.adjacency import VERY_MANY
 from dipapprox.pairs.counters import CounterPlan
 from dipapprox.pairs.divergence import Factor, Search, divergence, refined
 from dipapprox.pairs.hockey_stick import (
@@ -48,6 +48,7 @@ from dipapprox.pairs.largest import largest_delta
 from dipapprox.pairs.likely import likely_pairs
 from dipapprox.pairs.maximum import (
     FACTOR_BITS,
+    Enough,
     FactorAt,
     Maximum,
     Together,
@@ -58,7 +59,6 @@ from dipapprox.pairs.maximum import (
     search_together,
     simplest_pair,
 )
-from dipapprox.pairs.products import measures
 from dipapprox.pairs.selected import SelectedPairs, TabledPairs
 from dipapprox.pairs.selections import Pair, PairSelection
 from dipapprox.pairs.walk import Block, orbits
@@ -68,7 +68,6 @@ MOST_PAIRS = 1_000_000_000
 """More pairs than this are not gone through one by one, not even in blocks."""
 
 MOST_CANDIDATES = 5_000  # pairs that are compared exactly, at most
-Enough = Callable[[Enclosure], bool]
 
 
 class CountedPairs(Together):
@@ -88,72 +87,47 @@ class CountedPairs(Together):
     def give_up(self, search: Search, found: Maximum) -> None:
         """Leave the pair undecided that may attain the upper bound."""
         assert found.likely is not None
-        search.cover(self._total or 0, found.delta, found.by)
+        search.cover(self.pairs or 0, found.delta, found.by)
         own = search.attempt(found.likely, found.bits)
         if not search.check_exactly(found.likely, own) or search.violation is None:
             delta = Enclosure(min(own.delta.lower, search.delta), found.delta.upper)
             search.give_up(replace(own, delta=delta, obstacle=self.obstacle))
 
 
-class Maxima:
-    """Bounds of the largest delta over the selected pairs of a program.
+class ListedPairs(Together):
+    """The selected pairs of a program, which are gone through where that is quickest.
 
     Args:
-        pairs: Their number; None if it is too large to count.
-        together: All pairs at once; None if they have to be gone through.
-        arrays: The pairs one by one; None if `together` never fails.
-        progress: Told about budgets done.
-
-    Attributes:
-        ended: Which limit ended a climb to higher precisions, if one did.
+        pairs: As in `Together`.
+        source: Their probabilities, in bulk.
     """
+
+    at_once = False
 
     def __init__(
         self,
-        pairs: int | None,
-        ladder: tuple[int, ...],
-        together: Together | None,
-        arrays: SelectedPairs | None,
-        source: ProbabilitySource,
-        progress: Progress = silent,
-    ) -> None:
-        self.pairs, self.ladder, self.source = pairs, ladder, source
-        self.ended: str | None = None
-        self._together, self._arrays = together, arrays
-        self._progress = progress
-        self._first = ladder[0] if arrays is None else arrays.bits
-
-    @classmethod
-    def of(
-        cls,
         states: FinalStates,
-        source: OutputProbabilities,
         selection: PairSelection,
-        ladder: tuple[int, ...],
-        progress: Progress = silent,
-    ) -> Maxima:
-        """Choose the cheapest way to go through the pairs of a program."""
-        total = count_selected(states.program, selection)
-        selected = SelectedPairs(states, selection, total, source, DOUBLE_BITS)
-        together = None if selected.plan is None else CountedPairs(selected.plan, selected)
-        return cls(total, ladder, together, selected, source, progress)
+        pairs: int | None,
+        source: OutputProbabilities,
+    ) -> None:
+        super().__init__(pairs)
+        self.states, self.source = states, source
+        self._selection = selection
 
-    @property
-    def obstacle(self) -> str | None:
-        """Why some probability could not be enclosed; None if all could."""
-        told = (each.obstacle for each in (self._together, self._arrays) if each is not None)
-        return next(filter(None, told), None)
+    @cached_property
+    def _arrays(self) -> SelectedPairs:
+        return SelectedPairs(self.states, self._selection, self.pairs, self.source, DOUBLE_BITS)
 
-    def standing(self, bits: int) -> list[tuple[Pair, list[measures.PairAtoms]]] | None:
-        return None if self._together is None else self._together.standing(bits)
-
-    @property
-    def out_of_time(self) -> bool:
-        try:
-            check_limits()
-        except LimitReached:
-            return True
-        return False
+    @cached_property
+    def _counted(self) -> CountedPairs | None:
+        """All pairs by their counters; None if they have to be gone through."""
+        plan = self._arrays.plan
+        if plan is None:
+            return None
+        counted = CountedPairs(plan, self._arrays)
+        counted.ladder = self.ladder
+        return counted
 
     def gone_through(self) -> SelectedPairs:
         """Return the pairs as arrays.
@@ -161,24 +135,27 @@ class Maxima:
         Raises:
             LimitReached: If there are more than `MOST_PAIRS`.
         """
-        if self._arrays is None:
-            raise BrokenInvariant("pairs that are no arrays")
         if self.pairs is None or self.pairs > MOST_PAIRS:
             number = "too many" if self.pairs is None else f"{float(self.pairs):.3g}"
             raise LimitReached(f"pair limit: {number} adjacent pairs")
         return self._arrays
 
+    def at(self, factor: Factor, bits: int) -> Maximum:
+        """See `Together`: by as many bits as doubles have, or more where counters are enough."""
+        found = None if self._counted is None else self._counted.at(factor, bits)
+        return found or self.largest([factor])[0]
+
     def largest(self, factors: Sequence[Factor]) -> list[Maximum]:
-        """Bound the largest delta at every eps_prv, at the first precision."""
-        if self._together is not None:
+        if self._counted is not None:
             found = []
             for done, factor in enumerate(factors):
-                each = self._together.at(factor, self._first)
+                each = self._counted.at(factor, DOUBLE_BITS)
                 if each is None:
-                    self._together = None  # more than foreseen
+                    self._counted = None  # more than foreseen
                     return self.largest(factors)
                 found.append(each)
-                self._progress(done + 1, len(factors))
+                self.progress(done + 1, len(factors))
+            self.obstacle = self._arrays.obstacle
             return found
         arrays = self.gone_through()
         best = [_Best() for _ in factors]
@@ -188,40 +165,26 @@ class Maxima:
                 for block in tabled.blocks():
                     check_limits()
                     record.take(tabled, block, bounds, bounds.above(block))
-                self._progress(done + 1, len(factors))
+                self.progress(done + 1, len(factors))
+        self.obstacle = arrays.obstacle
         return [each.maximum(arrays.outputs, arrays.bits) for each in best]
 
-    def sharpened(self, factor_at: FactorAt, enough: Enough) -> Maximum:
-        """Bound the largest delta at one eps_prv until the enclosure is good enough.
-
-        Returns:
-            The best that the ladder of bits gives; its enclosure may be wider than wanted. Where a
-            limit ends the climb, what the precision before gave.
-
-        Raises:
-            LimitReached: If a limit is reached before anything is known.
-        """
-        found = self.largest([factor_at(FACTOR_BITS)])[0]
+    def climb(self, found: Maximum, factor_at: FactorAt, enough: Enough) -> Maximum:
+        """See `Together`: all at once, or with the pairs that may be the largest."""
         if enough(found.delta):
             return found
-        together = self._together
-        if together is not None:
-            self.ended = together.ended
-
-            def again(bits: int, before: Maximum) -> Maximum | None:
-                try:
-                    better = together.at(factor_at(max(bits, FACTOR_BITS)), bits)
-                except LimitReached as reached:
-                    self.ended = reached.reason
-                    return None
-                return None if better is None else improved(before, better)
-
-            finer = tuple(bits for bits in self.ladder if bits > self._first)
-            return refined(finer, again, lambda each: enough(each.delta), found)
+        if self._counted is not None:
+            found = self._counted.climb(found, factor_at, enough)
+            self.ended, self.obstacle = self._counted.ended, self._arrays.obstacle
+            return found
         candidates = self._candidates(factor_at(FACTOR_BITS), found.delta.lower)
         if found.pair is None or candidates is None:
             return found
         return self._among(candidates, found, factor_at, enough)
+
+    def decide(self, search: Search) -> None:
+        check_many(search, self.states, self._selection, self.pairs, self.source, self.progress)
+        search.finish(self.pairs)
 
     def _among(
         self, candidates: Sequence[Pair], found: Maximum, factor_at: FactorAt, enough: Enough
@@ -382,7 +345,7 @@ def check_many(
     bulk: BulkSource,
     progress: Progress,
 ) -> None:
-    """Check many selected pairs, or pairs of many outputs; see `verifier.check_pairs`."""
+    """Check many selected pairs, or pairs of many outputs; see `ListedPairs.decide`."""
     selected = SelectedPairs(states, selection, total, bulk, search.ladder[0])
     in_doubles = selected.bits <= DOUBLE_BITS
     # What is covered at once must be countable: the verdict says how many pairs there were.

@@ -23,7 +23,7 @@ is named, or the simplest. Its own bound is what is stated of it; what is lost i
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 
@@ -34,13 +34,14 @@ from dipapprox.arithmetic.enclosure import Enclosure, Side, compare
 from dipapprox.arithmetic.extended import BY_ENCLOSURES, Extended, GivenBy
 from dipapprox.data_classes import Record
 from dipapprox.errors import BrokenInvariant, LimitReached
-from dipapprox.limits import check_limits
-from dipapprox.pairs.divergence import Attempt, Factor, Search
+from dipapprox.limits import Progress, check_limits, silent
+from dipapprox.pairs.divergence import Attempt, Factor, Growth, Search, refined
 from dipapprox.pairs.hockey_stick import Numbers
 from dipapprox.pairs.products import measures
 from dipapprox.pairs.selections import Pair
 
 FactorAt = Callable[[int], Factor]  # bounds of e^eps_prv at a number of bits
+Enough = Callable[[Enclosure], bool]
 FACTOR_BITS = 64
 """At least asked of e^eps_prv: more than doubles have, so that it is not what makes bounds wide."""
 
@@ -71,27 +72,96 @@ class Together(ABC):
     """All selected pairs at once, at any precision; named where one of them is what matters.
 
     Args:
-        total: Their number, if known.
+        pairs: Their number; None if they are infinitely many, or too many to count.
 
     Attributes:
         obstacle: Why bounds are wide; None if only for want of bits.
+        ended: Which limit ended the last `at` after some pairs, or a climb to higher precisions;
+            None if none did.
+        ladder: Bits to ask for, ascending; at least one. Whoever opens pairs sets it.
+        progress: Told about budgets done.
     """
 
-    ended: str | None = None  # which limit ended the last `at` after some pairs; None if none did
+    at_once = True  # whether pairs are not counted as they are looked at
+    is_coarse = False
+    """Whether more bits would not help: polynomials bound sets of pairs of real inputs, and parts
+    of the plane what several numbers tell."""
 
-    def __init__(self, total: int | None) -> None:
-        self._total = total
+    ladder: tuple[int, ...] = ()
+    ended: str | None = None
+
+    def __init__(self, pairs: int | None) -> None:
+        self.pairs = pairs
         self._delta_asked: Fraction | None = None
+        self._claimed: Growth | None = None
         self.obstacle: str | None = None
+        self.progress: Progress = silent
 
     @contextmanager
-    def asking(self, delta: Fraction) -> Iterator[None]:
-        """Ask within the block only whether the largest delta is at most this one."""
-        before, self._delta_asked = self._delta_asked, delta
+    def asking(self, delta: Fraction | None = None, growth: Growth | None = None) -> Iterator[None]:
+        """Ask within the block only whether the largest delta is at most this one, or about factors
+        that are bounds of one growth."""
+        before = self._delta_asked, self._claimed
+        self._delta_asked = self._delta_asked if delta is None else delta
+        self._claimed = growth or self._claimed
         try:
             yield
         finally:
-            self._delta_asked = before
+            self._delta_asked, self._claimed = before
+
+    def largest(self, factors: Sequence[Factor]) -> list[Maximum]:
+        """Bound the largest delta at every eps_prv, at the first precision."""
+        found: list[Maximum] = []
+        for factor in factors:
+            each = self.at(factor, self.ladder[0])
+            assert each is not None, "only counters turn out to take too much"
+            found.append(each)
+            self.progress(len(found), len(factors))
+        return found
+
+    def sharpened(self, factor_at: FactorAt, enough: Enough) -> Maximum:
+        """Bound the largest delta at one eps_prv until the enclosure is good enough.
+
+        Returns:
+            The best that the ladder of bits gives; its enclosure may be wider than wanted. Where a
+            limit ends the climb, what the precision before gave.
+
+        Raises:
+            LimitReached: If a limit is reached before anything is known.
+        """
+        return self.climb(self.largest([factor_at(FACTOR_BITS)])[0], factor_at, enough)
+
+    def climb(self, found: Maximum, factor_at: FactorAt, enough: Enough) -> Maximum:
+        """Do the same from what is known."""
+
+        def again(bits: int, before: Maximum) -> Maximum | None:
+            try:
+                better = self.at(factor_at(max(bits, FACTOR_BITS)), bits)
+            except LimitReached as reached:
+                self.ended = reached.reason
+                return None
+            return None if better is None else improved(before, better)
+
+        if enough(found.delta):
+            return found
+        finer = (bits for bits in self.ladder if bits > found.bits)
+        return refined(finer, again, lambda each: enough(each.delta), found)
+
+    def decide(self, search: Search) -> None:
+        """Compare the largest delta with a claim, in a fresh search."""
+        search_together(search, self, self.pairs or 0)
+
+    @property
+    def out_of_time(self) -> bool:
+        try:
+            check_limits()
+        except LimitReached:
+            return True
+        return False
+
+    def undecided(self) -> str | None:
+        """Say what is left open; None where single pairs tell."""
+        return None
 
     def standing(self, bits: int) -> list[tuple[Pair, list[measures.PairAtoms]]] | None:
         """Return pairs, with atoms of independent parts; of all pairs each is below some of these.
@@ -121,7 +191,7 @@ class Together(ABC):
             BrokenInvariant: If it violates together with others only.
         """
         assert found.pair is not None
-        search.cover(self._total or 0, found.delta, found.by)
+        search.cover(self.pairs or 0, found.delta, found.by)
         search.check(found.pair)
         if search.violation is None and not search.undecided:
             raise BrokenInvariant("a pair violates together with others, but not alone")
@@ -140,7 +210,7 @@ class Together(ABC):
                 search.give_up(found.of_pair(search, pair, delta, obstacle))
             else:
                 search.cover(0, delta)
-        search.checked = self._total or 0
+        search.checked = self.pairs or 0
 
 
 def improved(before: Maximum, after: Maximum) -> Maximum:

@@ -29,7 +29,6 @@ the program runs (`validity.check_choices`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext
 from fractions import Fraction
 from functools import partial
 from typing import TypeAlias, assert_never
@@ -72,18 +71,18 @@ from dipapprox.numerics.methods import (
 )
 from dipapprox.numerics.nested import engine as nested
 from dipapprox.numerics.probability import OutputProbabilities, ProbabilitySource
-from dipapprox.pairs import maximum
+from dipapprox.pairs import maxima, maximum
 from dipapprox.pairs.adjacency import count_selected, select_pairs
 from dipapprox.pairs.boxes import together as boxes
 from dipapprox.pairs.boxes import vertices
-from dipapprox.pairs.divergence import ExactPairs
+from dipapprox.pairs.divergence import ExactPairs, precisions
 from dipapprox.pairs.products import layout as product_layout
 from dipapprox.pairs.products import losses as product_losses
 from dipapprox.pairs.products import source as product_sources
 from dipapprox.pairs.published import couplings
 from dipapprox.pairs.published import divergences as published
 from dipapprox.pairs.published import together as published_search
-from dipapprox.pairs.selections import AllPairs, Pair, PairSelection, inputs_of
+from dipapprox.pairs.selections import FEW_PAIRS, AllPairs, Pair, PairSelection, inputs_of
 from dipapprox.privacy import details as pair_details
 from dipapprox.privacy import exact_pairs, products
 from dipapprox.privacy.published import details as published_details
@@ -238,24 +237,16 @@ class Subject(Record, frozen=False):
     """A program at one eps, with its selected pairs."""
 
     source: ProbabilitySource  # distributions of single inputs
-    # How many there are, infinitely many of a set counted as 1; None if they are too many to count.
-    pairs: int | None
+    # The pairs: how these are bounded, and compared with a claim. None for a claim about few pairs
+    # of few outputs, which are checked one by one.
+    pairs: maximum.Together | None
     details: Callable[[], pair_details.PairDetails]  # answers about single pairs, for whoever asks
     engine: Callable[[], str]  # what computed, in words; they grow
-    # All pairs at once; None where they are gone through (`listed`).
-    together: maximum.Together | None = None
-    # Final states, and probabilities in bulk, where pairs are gone through; else None.
-    listed: tuple[FinalStates, OutputProbabilities] | None = None
     # What decides single pairs of a claim; None if nothing does, or nothing is claimed.
     exact: ExactPairs | None = None
-    # The pairs of a program with real outputs; else None.
+    # The same pairs where outputs are real, and where inputs alone are.
     published: published_search.PublishedPairs | None = None
-    # The pairs of a program with real inputs and finite outputs; else None.
     boxes: boxes.RealPairs | None = None
-
-    def claiming(self, delta: Fraction) -> AbstractContextManager[None]:
-        """Ask within the block only whether the largest delta is at most this one."""
-        return nullcontext() if self.together is None else self.together.asking(delta)
 
 
 def executed_for(setting: Setting, *, parts: bool = True) -> Executed:
@@ -284,9 +275,21 @@ def open_subject(
 ) -> Subject:
     """Open the selected pairs of a program, for a claim that is to be decided, or for bounds."""
     if not isinstance(executed, FinalStates):
-        return _open_product(setting, executed, eps, claim)
-    if executed.program.real_outputs:
-        return _open_published(setting, executed, eps, claim)
+        subject = _open_product(setting, executed, eps, claim)
+    elif executed.program.real_outputs:
+        subject = _open_published(setting, executed, eps, claim)
+    else:
+        subject = _open_finite(setting, executed, eps, claim)
+    options, pairs = setting.options, subject.pairs
+    if pairs is not None:
+        pairs.ladder = precisions(options.precision, options.max_precision)
+        pairs.progress = setting.progress
+    return subject
+
+
+def _open_finite(
+    setting: Setting, executed: FinalStates, eps: Fraction, claim: Claim | None
+) -> Subject:
     options = setting.options
     source = open_probabilities(executed, eps, options)
 
@@ -296,15 +299,17 @@ def open_subject(
     if has_real_inputs(executed.program):
         patient = claim is None
         real = boxes.RealPairs(executed, eps, source, patient=patient)
-        return Subject(source, 1, details, lambda: real.name, together=real, boxes=real)
-    return Subject(
-        source,
-        count_selected(executed.program, setting.selection),
-        details,
-        lambda: source.name,
-        listed=(executed, source),
-        exact=None if claim is None else open_exact_pairs(executed, claim, options),
-    )
+        return Subject(source, real, details, lambda: real.name, boxes=real)
+    total = count_selected(executed.program, setting.selection)
+    exact = None if claim is None else open_exact_pairs(executed, claim, options)
+    pairs = None
+    few = total is not None and total <= FEW_PAIRS and len(executed.outputs) <= _FEW_OUTPUTS
+    if claim is None or not few:
+        pairs = maxima.ListedPairs(executed, setting.selection, total, source)
+    return Subject(source, pairs, details, lambda: source.name, exact)
+
+
+_FEW_OUTPUTS = 200  # a pair with more of them is summed in doubles before it is summed exactly
 
 
 def _open_product(
@@ -316,14 +321,9 @@ def _open_product(
     losses = product_losses.Losses(source, selection)
     exact = None if claim is None else products.open_exact_product(product, claim, options)
     harmless = Fraction(1) if claim is None else claim.delta
-
+    pairs = product_losses.ProductPairs(losses, exact, total, harmless)
     return Subject(
-        source,
-        total,
-        lambda: products.ProductDetails(losses),
-        lambda: source.name,
-        together=product_losses.ProductPairs(losses, exact, total, harmless),
-        exact=exact,
+        source, pairs, lambda: products.ProductDetails(losses), lambda: source.name, exact
     )
 
 
@@ -370,9 +370,8 @@ def _open_published(
     delta = None if claim is None else claim.delta
     return Subject(
         divergences,
-        total,
+        together,
         lambda: published_details.PublishedDetails(divergences, together, delta),
         lambda: divergences.name,
-        together=together,
         published=together,
     )

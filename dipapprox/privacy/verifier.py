@@ -1,8 +1,5 @@
 """Program x claim -> verdict: the pipeline from end to end, with every failure an answer.
 
-few pairs of few outputs   one by one on the ladder of precisions (`pairs.divergence`)
-many pairs                 whatever is quickest (`pairs.maxima`)
-
 From the end of a search, whatever ended it, comes a verdict: the answer, its reason, its witness.
 """
 
@@ -14,19 +11,15 @@ from fractions import Fraction
 from dipapprox.arithmetic.enclosure import Enclosure, rational, short
 from dipapprox.arithmetic.extended import BY_ENCLOSURES
 from dipapprox.arithmetic.rounding import sound_arithmetic
-from dipapprox.errors import BrokenInvariant, EarlyEnd, LimitReached
+from dipapprox.errors import EarlyEnd, LimitReached
 from dipapprox.language.domains import has_real_inputs
 from dipapprox.limits import rare_collections
-from dipapprox.numerics.probability import BulkSource
-from dipapprox.pairs import maxima, maximum
-from dipapprox.pairs.adjacency import select_pairs
 from dipapprox.pairs.divergence import Attempt, Search, precisions
-from dipapprox.pairs.selections import FEW_PAIRS, one_by_one
+from dipapprox.pairs.selections import one_by_one
 from dipapprox.privacy.description import values_text
 from dipapprox.privacy.run import LARGEST_PRECISION, Engine, Setting, Witness
 from dipapprox.privacy.subjects import Executed, Subject, executed_for, open_subject
 from dipapprox.privacy.verdict import Answer, Claim, Verdict
-from dipapprox.semantics.state import FinalStates
 
 
 def _undecided(attempt: Attempt, delta: Fraction, undecided: int) -> str:
@@ -50,31 +43,6 @@ def _undecided(attempt: Attempt, delta: Fraction, undecided: int) -> str:
     return f"{told} {inside} {where}{others}; {more}"
 
 
-_FEW_OUTPUTS = 200  # A pair with more of them is summed in doubles before it is summed exactly
-
-
-def check_pairs(
-    search: Search, states: FinalStates, setting: Setting, total: int | None, bulk: BulkSource
-) -> None:
-    """Check all selected pairs the cheapest way.
-
-    Args:
-        search: Fresh; afterwards it holds what was found.
-        setting: Told about pairs, or about pairs of counters where those cost time.
-
-    Raises:
-        BrokenInvariant: If enclosures contradict each other, or some pairs were left out.
-    """
-    selection, progress = setting.selection, setting.progress
-    if total is not None and total <= FEW_PAIRS and len(states.outputs) <= _FEW_OUTPUTS:
-        search.run(one_by_one(select_pairs(states.program, selection)), total, progress)
-    else:
-        maxima.check_many(search, states, selection, total, bulk, progress)
-    if search.violation is None and total is not None and search.checked != total:
-        # Counted by another route than they are made.
-        raise BrokenInvariant(f"{search.checked} pairs were checked, but there are {total}")
-
-
 @rare_collections()
 @sound_arithmetic()
 def verify(setting: Setting, claim: Claim) -> Verdict:
@@ -95,11 +63,12 @@ def verify(setting: Setting, claim: Claim) -> Verdict:
         ladder = precisions(options.precision, options.max_precision)
         search = Search(subject.source, claim.delta, claim.growth, ladder, exact=subject.exact)
         opened = subject, search
-        if subject.listed is not None:
-            check_pairs(search, subject.listed[0], setting, total, subject.listed[1])
-        elif subject.together is not None:
-            with subject.claiming(claim.delta):
-                maximum.search_together(search, subject.together, subject.pairs or 0)
+        if subject.pairs is None:
+            search.run(one_by_one(setting.pairs()), total, setting.progress)
+            search.finish(total)
+        else:
+            with subject.pairs.asking(claim.delta):
+                subject.pairs.decide(search)
     # The state of the search, whatever ended it, becomes an answer.
     answer, reason, by = Answer.UNKNOWN, end.reason, BY_ENCLOSURES
     delta: Enclosure | None = None
@@ -108,10 +77,8 @@ def verify(setting: Setting, claim: Claim) -> Verdict:
     bits, engine = 0, options.engine.value
     if opened is not None:
         subject, search = opened
-        if subject.boxes is not None:
-            subject.boxes.cover(search)
-        told, delta, shown = search.told(), search.delta_enclosure(), search.violation
-        by = by if told is None else told.by
+        known, delta, shown = search.told(), search.delta_enclosure(), search.violation
+        by = by if known is None else known.by
         claimed: Fraction | None = claim.delta
         if shown is not None:
             answer, reason = Answer.NOT_DP, None
@@ -124,8 +91,9 @@ def verify(setting: Setting, claim: Claim) -> Verdict:
             reasons = [f"{end.reason}; {search.checked}{of} pairs checked"] if end.reason else []
             if shown is not None:
                 reasons.append(_undecided(shown, search.delta, search.undecided))
-            if subject.boxes is not None:
-                reasons = list(filter(None, (end.reason, subject.boxes.undecided())))
+            told = None if subject.pairs is None else subject.pairs.undecided()
+            if told is not None:
+                reasons = list(filter(None, (end.reason, told)))
             reason = "; ".join(dict.fromkeys(reasons))
         if shown is not None:
             with suppress(LimitReached):  # what is proved stays so without a set that shows it
@@ -139,7 +107,8 @@ def verify(setting: Setting, claim: Claim) -> Verdict:
         exact = Engine.EXACT.value  # closed forms, if they decided some pair
         if search.exactly > 0 and exact not in engine.split(" + "):
             engine = f"{engine} + {exact}"
-        if answer is not Answer.UNKNOWN and subject.together is not None and subject.pairs is None:
+        pairs = subject.pairs
+        if answer is not Answer.UNKNOWN and pairs and pairs.at_once and pairs.pairs is None:
             checked = None  # all, which nobody counts
     everywhere = executed is not None and has_real_inputs(executed.program)
     run = setting.header(

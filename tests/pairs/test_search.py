@@ -48,7 +48,7 @@ from dipapprox.pairs.hockey_stick import (
     rounding_factor,
 )
 from dipapprox.pairs.largest import MOST_EXPANSIONS, largest_delta
-from dipapprox.pairs.maxima import CountedPairs, search_blocks
+from dipapprox.pairs.maxima import CountedPairs, ListedPairs, search_blocks
 from dipapprox.pairs.maximum import Maximum, search_together
 from dipapprox.pairs.published.divergences import PublishedDivergences, Terms
 from dipapprox.pairs.published.together import PublishedPairs
@@ -58,7 +58,7 @@ from dipapprox.pairs.walk import plan_walk
 from dipapprox.privacy.details import least_factor, witness_over
 from dipapprox.privacy.run import Setting
 from dipapprox.privacy.verdict import Verdict
-from dipapprox.privacy.verifier import check_pairs, verify
+from dipapprox.privacy.verifier import verify
 from dipapprox.semantics.execution import execute
 from dipapprox.semantics.state import FinalStates
 from tests.cases import part, refuses, text_of
@@ -100,14 +100,17 @@ def law(*weights: int) -> tuple[Fraction, ...]:
 
 def conclude(search: Search, outputs: Any) -> Verdict:
     """What a search that nothing ended becomes, whatever it was about."""
+
     subject = SimpleNamespace(
-        **dict.fromkeys(("boxes", "listed", "together", "source", "exact")),
+        **dict.fromkeys(("pairs", "source", "exact")),
         details=lambda: SimpleNamespace(describe=partial(witness_over, outputs)),
         engine=lambda: "made up",
     )
     setting = Setting(dipapprox.parse(TEXT), AllPairs(), Options())
     known = {"executed_for": None, "open_subject": subject, "Search": search}
     with pytest.MonkeyPatch.context() as patch:
+        for name in ("run", "finish"):
+            patch.setattr(Search, name, lambda *_: None)
         for name, each in known.items():
             patch.setattr(f"dipapprox.privacy.verifier.{name}", lambda *_, own=each, **__: own)
         return verify(setting, Claim(Fraction(1), search.delta))
@@ -401,7 +404,7 @@ def test_what_cannot_be_enclosed_is_never_a_proof(name) -> None:
     source = Failing(of, input)
     search = Search(source, Fraction(99, 100), Growth(Fraction(1)), precisions(40, 160))
     total = count_pairs(program.inputs, program.adjacency)
-    check_pairs(search, of.states, Setting(program, AllPairs(), Options()), total, source)
+    ListedPairs(of.states, AllPairs(), total, source).decide(search)
     conclusion = conclude(search, of.states.outputs)
     assert conclusion.answer is Answer.UNKNOWN
     assert "did not converge" in conclusion.reason
@@ -414,9 +417,9 @@ def test_pairs_that_are_left_out_are_noticed(in_blocks) -> None:
     pairs = tuple(adjacent_pairs(program.inputs, program.adjacency))
     selection = AllPairs() if in_blocks else OrderedPairs(pairs)
     search = Search(of.probabilities, Fraction(1), Growth(Fraction(1)), precisions(40, 160))
-    setting = Setting(of.states.program, selection, Options())
+    listed = ListedPairs(of.states, selection, len(pairs) + 1, of.probabilities)
     with pytest.raises(BrokenInvariant, match="pairs were checked"):
-        check_pairs(search, of.states, setting, len(pairs) + 1, of.probabilities)
+        listed.decide(search)
 
 
 def test_astronomically_many_pairs() -> None:

@@ -4,7 +4,6 @@ import json
 import math
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import pytest
 from dp_accounting.pld.privacy_loss_distribution import from_two_probability_mass_functions
@@ -16,9 +15,8 @@ from dipapprox import Answer, LimitReached, Limits, Options, Program, UserError,
 from dipapprox.errors import NoCertificate
 from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.divergence import Search
-from dipapprox.pairs.maxima import Maxima
+from dipapprox.pairs.maxima import ListedPairs
 from dipapprox.privacy.details import ListedDetails
-from dipapprox.privacy.verifier import check_pairs
 from tests.cases import cases, refuses, text_of
 
 HALF = Fraction(1, 2)
@@ -71,11 +69,13 @@ def test_every_failure_is_unknown(error, reason, monkeypatch) -> None:
 
 
 def test_an_interrupt_after_a_violation_does_not_take_the_answer_back(monkeypatch) -> None:
-    def interrupted(search: Search, *others: Any) -> None:
-        check_pairs(search, *others)
+    finish = Search.finish
+
+    def interrupted(search: Search, total: int) -> None:
+        finish(search, total)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dipapprox.privacy.verifier.check_pairs", interrupted)
+    monkeypatch.setattr(Search, "finish", interrupted)
     verdict = dipapprox.verify(dipapprox.parse(TEXT), eps=1, delta=0, eps_prv=Fraction(1, 4))
     assert (verdict.answer, verdict.interrupted) == (Answer.NOT_DP, False)
 
@@ -209,7 +209,7 @@ def test_a_limit_leaves_what_is_known(monkeypatch) -> None:
     def ended(*_arguments: object) -> None:
         raise LimitReached("time limit: 1 s")
 
-    monkeypatch.setattr(Maxima, "_delta", ended)  # more bits than doubles have
+    monkeypatch.setattr(ListedPairs, "_delta", ended)  # more bits than doubles have
     found = dipapprox.profile(program, eps=1, eps_prv="1/10", width="1e-40")
     assert found.delta_enclosure.width < Fraction(1, 10**9)
     assert found.delta_enclosure.meets(whole.delta_enclosure)

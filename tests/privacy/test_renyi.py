@@ -39,8 +39,7 @@ from dipapprox.language import core
 from dipapprox.language.load import load
 from dipapprox.limits import limited
 from dipapprox.pairs.adjacency import select_pairs
-from dipapprox.pairs.maxima import Maxima
-from dipapprox.pairs.maximum import FactorAt, Maximum
+from dipapprox.pairs.maximum import FactorAt, Maximum, Together
 from dipapprox.pairs.published.divergences import PublishedDivergences
 from dipapprox.pairs.published.normal_form import MeasureSides, normal_form
 from dipapprox.pairs.published.together import PublishedPairs
@@ -553,7 +552,7 @@ class _Demanding:
 
 def interrupted(calls: int) -> tuple[PairsBounds, _Interrupted]:
     maxima, details = _Interrupted(calls), _Demanding()
-    found = least_eps_prv(cast(Maxima, maxima), cast(PairDetails, details), F(1, 10), F(1, 100))
+    found = least_eps_prv(cast(Together, maxima), cast(PairDetails, details), F(1, 10), F(1, 100))
     return found, maxima
 
 

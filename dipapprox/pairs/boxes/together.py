@@ -121,8 +121,8 @@ class RealPairs(Together):
         lemmas: frozenset[str] = LEMMAS,
         patient: bool = False,
     ) -> None:
-        super().__init__(1)
-        self._patient = patient
+        super().__init__(None)
+        self._patient, self.is_coarse = patient, True
         cells = states.program.inputs
         self._free = frozenset(k for k, cell in enumerate(cells) if is_free(cell))
         states, self._moved = with_ends(states, eps)
@@ -296,19 +296,21 @@ class RealPairs(Together):
                         x[k], y[k] = beyond, beyond + Fraction(second[k]) - Fraction(first[k])
                     yield tuple(x), tuple(y)
 
-    def cover(self, search: Search) -> None:
-        """Record what a search that a limit ended has found."""
-        if self.known is not None and search.violation is None:
-            search.cover(0 if search.checked else 1, self._told(self.known), self._by)
+    def decide(self, search: Search) -> None:
+        try:
+            super().decide(search)
+        finally:  # what a search has found that a limit ended, too
+            if self.known is not None and search.violation is None:
+                search.cover(0 if search.checked else 1, self._told(self.known), self._by)
 
     def _told(self, known: BoxSearchResult) -> Enclosure:
         return UNIT if self._factor is None else self._everywhere(known.delta, self._factor)
 
-    def undecided(self) -> str | None:
-        """Say what is left open: both bounds, and where the largest delta may be."""
+    def undecided(self) -> str:
+        """See `Together`: both bounds, and where the largest delta may be."""
         known = self.known
         if known is None:
-            return None
+            return ""
         lower, upper = short(self._told(known))
         text = f"the largest δ lies in [{lower}, {upper}]"
         if self.obstacle is not None:

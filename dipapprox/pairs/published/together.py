@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, Side, compare
@@ -101,15 +100,6 @@ class PublishedPairs(Together):
         self._open: list[OpenPair] = []
         self._before: dict[Pair, _Told] = {}
 
-    @contextmanager
-    def claiming(self, growth: Growth) -> Iterator[None]:
-        """Ask within the block only about factors that are bounds of one growth."""
-        before, self._claimed = self._claimed, growth
-        try:
-            yield
-        finally:
-            self._claimed = before
-
     @property
     def _pure(self) -> bool:
         return self._delta_asked is not None and not self._delta_asked
@@ -159,11 +149,6 @@ class PublishedPairs(Together):
         likely, upper = max(every, key=lambda each: each[1].delta.upper)
         delta = Enclosure(lower.delta.lower, upper.delta.upper)
         return Maximum(delta, certain, bits, likely, (lower.by, upper.by))
-
-    @property
-    def has_products(self) -> bool:
-        """Whether some pair that was looked at publishes several numbers that differ."""
-        return any(_has_products(terms) for terms, _ in self._classes or ())
 
     def _known_of(self, pair: Pair, about: _About) -> _Told | None:
         """Return what was told of a pair before, if it holds for a factor that is known better."""
@@ -362,6 +347,7 @@ class PublishedPairs(Together):
                 seen[id(terms)] = terms
                 found.setdefault(terms, (terms, pair))
         self._classes = list(found.values())
+        self.is_coarse = any(_has_products(terms) for terms, _ in self._classes)
         return self._classes
 
     def exactly(self, search: Search, found: Maximum) -> Maximum:
@@ -377,7 +363,7 @@ class PublishedPairs(Together):
                 proof = ExactSide(Side.ABOVE, outcomes, _ARGUMENT)
                 own = found.of_pair(search, pair, delta, obstacle)
                 search.violation = replace(own, proof=proof)
-                search.checked = self._total or 0
+                search.checked = self.pairs or 0
                 break
         return found
 
@@ -385,7 +371,7 @@ class PublishedPairs(Together):
         assert found.pair is not None
         delta = next(delta for pair, delta, _ in self._open if pair == found.pair)
         search.violation = found.of_pair(search, found.pair, delta)
-        search.checked = self._total or 0
+        search.checked = self.pairs or 0
 
     def open_pairs(self, found: Maximum, factor: Factor) -> list[OpenPair]:
         """See `Together`: all classes."""

@@ -50,15 +50,14 @@ from dipapprox.composition.mechanisms import Adjacency, Atoms, Between, Masses
 from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached, UserError
 from dipapprox.language.core import Program
+from dipapprox.numerics.probability import ProbabilitySource
 from dipapprox.pairs.divergence import Factor
-from dipapprox.pairs.maxima import Maxima
-from dipapprox.pairs.maximum import Maximum
+from dipapprox.pairs.maximum import Maximum, Together
 from dipapprox.pairs.products.measures import PairAtoms
 from dipapprox.pairs.products.source import ProductSource, joint
 from dipapprox.pairs.selections import AllPairs, Pair, is_symmetric
-from dipapprox.privacy.profiles.profile import Profiler
 from dipapprox.privacy.run import Setting
-from dipapprox.privacy.subjects import executed_for
+from dipapprox.privacy.subjects import executed_for, open_subject
 
 Row = Sequence[tuple[Enclosure, Enclosure]]  # (p, q) of every output of a pair
 
@@ -117,10 +116,12 @@ def bounds_of_program(
             inputs are adjacent.
     """
     require_symmetric(setting.program)
-    maxima = Profiler(setting, eps, executed_for(setting)).maxima
+    subject = open_subject(setting, executed_for(setting), eps)
+    maxima = subject.pairs
+    assert maxima is not None, "there is no claim"
     if maxima.pairs == 0:
         raise UserError(f"'{setting.program.name}': no two different inputs are adjacent")
-    search = _Search(maxima)
+    search = _Search(maxima, subject.source)
     points = [(x, search.sharp(x, accuracy)) for x in search.places()]
     row = max(search.rows.values(), key=lambda each: cost(each, times))
     above, below = ends_of(hull(points), merged(row), adjacency)
@@ -142,8 +143,8 @@ def bounds_of_program(
 class _Search:
     """The worst pairs at all places, and where their profiles bend."""
 
-    def __init__(self, maxima: Maxima) -> None:
-        self._maxima = maxima
+    def __init__(self, maxima: Together, source: ProbabilitySource) -> None:
+        self._maxima, self._source = maxima, source
         self._known: dict[Fraction, Maximum] = {}
         self.rows: dict[Pair, Row] = {}
 
@@ -170,7 +171,7 @@ class _Search:
                 self.rows[each.pair] = self.row(each.pair)
 
     def row(self, pair: Pair) -> Row:
-        source = self._maxima.source
+        source = self._source
         if not isinstance(source, ProductSource):
             return self._enclosed(source.distributions(pair, _ROW_BITS))
         parts = enumerate(source.program.pairs(pair))

@@ -37,8 +37,7 @@ from dipapprox.errors import BrokenInvariant, LimitReached, UserError
 from dipapprox.language.domains import exact_rational
 from dipapprox.numerics.powers import logarithm
 from dipapprox.pairs.divergence import Factor, eps_prv_factor, refined
-from dipapprox.pairs.maxima import Maxima
-from dipapprox.pairs.maximum import FactorAt, Maximum
+from dipapprox.pairs.maximum import FactorAt, Maximum, Together
 from dipapprox.pairs.selections import Pair
 from dipapprox.privacy.details import LARGEST_FACTOR, LeastFactor, PairDetails, PairsBounds
 from dipapprox.privacy.notation import Published
@@ -145,7 +144,7 @@ class Envelope(Record):
         return max(a.line.at(x), b.line.at(x), b.delta.lower)
 
 
-def trace(maxima: Maxima, details: PairDetails, budgets: Sequence[Fraction]) -> Envelope:
+def trace(maxima: Together, details: PairDetails, budgets: Sequence[Fraction]) -> Envelope:
     """Certify the profile at budgets (ascending, at least two) and between them."""
     factors = [eps_prv_factor(eps_prv, FACTOR_BITS) for eps_prv in budgets]
     found = maxima.largest(factors)
@@ -216,7 +215,7 @@ ANYTHING = Extended(Fraction(0), None)  # what is known of a number >= 0
 
 
 def least_eps_prv(
-    maxima: Maxima,
+    maxima: Together,
     details: PairDetails,
     delta: Fraction,
     width: Fraction,
@@ -232,7 +231,7 @@ def least_eps_prv(
 
     Returns:
         The bounds; with a far upper one, or none, where a limit ends the search after a lower one
-        is known: `Maxima.ended` says which.
+        is known: `Together.ended` says which.
 
     Raises:
         LimitReached: If finite inputs have too many pairs to say anything.
@@ -335,7 +334,7 @@ def least_eps_prv(
 
 
 def _most_demanding(
-    maxima: Maxima, details: PairDetails, found: Maximum, delta: Fraction, slack: Fraction
+    maxima: Together, details: PairDetails, found: Maximum, delta: Fraction, slack: Fraction
 ) -> tuple[LeastFactor, int, Pair]:
     """Solve a pair, and others that need more as long as what is enough is known badly."""
     assert found.pair is not None, "without pairs every delta is 0"

@@ -15,7 +15,7 @@ delta.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from fractions import Fraction
 from typing import assert_never
 
@@ -25,8 +25,8 @@ from dipapprox.arithmetic.rounding import sound_arithmetic
 from dipapprox.data_classes import replace
 from dipapprox.errors import BrokenInvariant, LimitReached, SourceError
 from dipapprox.limits import at_most, check_limits, silent
-from dipapprox.pairs.divergence import Factor, Growth, eps_prv_factor, precisions
-from dipapprox.pairs.maxima import Maxima
+from dipapprox.pairs.divergence import Factor, Growth, eps_prv_factor
+from dipapprox.pairs.maxima import ListedPairs
 from dipapprox.pairs.maximum import FACTOR_BITS, Maximum
 from dipapprox.pairs.selections import OrderedPairs, Pair, is_symmetric
 from dipapprox.privacy import exact_pairs
@@ -77,18 +77,9 @@ class Profiler:
         self._setting = setting
         self._eps, self._sizes = eps, executed.sizes
         self._enough = None if budget is None else budget * eps
-        options = setting.options
-        ladder = precisions(options.precision, options.max_precision)
-        subject = self._subject = open_subject(setting, executed, eps)
-        self.details = subject.details()
-        pairs = None if subject.boxes is not None else subject.pairs
-        self._pairs = None if setting.is_real else subject.pairs
-        told = setting.progress
-        if subject.listed is not None:
-            self.maxima = Maxima.of(*subject.listed, setting.selection, ladder, told)
-        else:
-            together, source = subject.together, subject.source
-            self.maxima = Maxima(pairs, ladder, together, None, source, told)
+        self._subject = open_subject(setting, executed, eps)
+        assert self._subject.pairs is not None, "there is no claim"
+        self.details, self.maxima = self._subject.details(), self._subject.pairs
 
     def most(self, question: AtEpsPrv | AtDelta) -> Fraction | None:
         """Return the upper end alone: sets that show lower ones take far longer."""
@@ -97,33 +88,25 @@ class Profiler:
         return self._largest(question).delta.upper
 
     def _largest(self, question: AtEpsPrv) -> Maximum:
-        published = self._subject.published
-        with nullcontext() if published is None else published.claiming(question.growth):
+        with self.maxima.asking(growth=question.growth):
             return self.maxima.sharpened(
                 question.growth.bounds, lambda delta: delta.width <= question.tolerance(delta)
             )
 
     def least_delta(self, question: AtEpsPrv) -> LeastDelta:
-        published, found = self._subject.published, self._largest(question)
+        found = self._largest(question)
         wanted = question.tolerance(found.delta)
-        if question.width is None and self._is_coarse:
+        if question.width is None and self.maxima.is_coarse:
             wanted = max(wanted, found.delta.upper * REAL_WIDTH)
         reached = found.delta.width <= wanted
         witness = None
         if found.pair is not None and found.delta.upper > 0:
             # Densities are not computed a second time for it.
-            bits = _WITNESS_BITS if published is None else found.bits
+            bits = _WITNESS_BITS if self._subject.published is None else found.bits
             factor = question.growth.bounds(max(bits, FACTOR_BITS))
             witness = self._witness(found.pair, factor, bits=bits)
         run = self._finished(found.bits, reached, asked=wanted, by=found.by)
         return LeastDelta(run, self._eps, question.eps_prv, found.delta, witness)
-
-    @property
-    def _is_coarse(self) -> bool:
-        """Whether more bits would not help: polynomials bound sets of pairs of real inputs, and
-        parts of the plane what several numbers tell."""
-        published = self._subject.published
-        return self._subject.boxes is not None or (published is not None and published.has_products)
 
     def least_eps_prv(self, question: AtDelta) -> LeastEpsPrv:
         wanted = question.tolerance
@@ -133,7 +116,7 @@ class Profiler:
             wanted = max(wanted, REAL_WIDTH * max(enough, Fraction(1)))
         found = self._least_eps_prv(question.delta, wanted, question.claimed)
         upper = found.told.upper
-        if question.width is None and self._is_coarse and upper is not None:
+        if question.width is None and self.maxima.is_coarse and upper is not None:
             wanted = REAL_WIDTH * max(upper, Fraction(1))
         witness = None
         if found.pair is not None and (found.outputs is None or found.outputs):
@@ -161,18 +144,16 @@ class Profiler:
         self, delta: Fraction, width: Fraction, claimed: Fraction | None = None
     ) -> PairsBounds:
         """Bound the least eps_prv; where numbers are too small to tell, by what is possible."""
-        published, listed = self._subject.published, self._subject.listed
+        pairs, published, boxes = self.maxima, self._subject.published, self._subject.boxes
         if published is not None:
             return published_guarantees.least_published(
                 published,
-                self.maxima,
                 self.details,
                 delta,
                 width,
                 in_closed_form=self._setting.options.compares_exactly,
             )
         known = Extended.at_most(None if delta else self._enough, BUDGET)
-        boxes = self._subject.boxes
         near = None  # what a budget tells from above need not be found anew
         if known.upper is not None:
             near = Enclosure(Fraction(0), known.upper * (1 - Fraction(1, 2**34)))
@@ -184,20 +165,20 @@ class Profiler:
             shown = PairsBounds(known, least.pair, 0, (least.output,), factor)
             if known.is_within(width):
                 return shown
-        with self._subject.claiming(delta):
-            found = least_eps_prv(self.maxima, self.details, delta, width, known, claimed)
+        with pairs.asking(delta):
+            found = least_eps_prv(pairs, self.details, delta, width, known, claimed)
         if shown is not None and shown.pair is not None and found.told.lower == known.lower:
             return replace(shown, told=found.told, bits=found.bits)
-        if found.told.infinite or found.told.upper is not None or listed is None:
+        decided = found.told.infinite or found.told.upper is not None
+        if decided or not isinstance(pairs, ListedPairs):
             return found
-        states, _ = listed
         if not delta:
-            possible = exact_pairs.PossibleOutputs(states, self._eps)
+            possible = exact_pairs.PossibleOutputs(pairs.states, self._eps)
             for pair in self._setting.pairs():
                 outputs = possible.only_first(pair)
                 if outputs:
                     return PairsBounds(_IMPOSSIBLE, pair, found.bits, outputs)
-        return self._exactly(states, delta, width) or found
+        return self._exactly(pairs.states, delta, width) or found
 
     def _exactly(self, states: FinalStates, delta: Fraction, width: Fraction) -> PairsBounds | None:
         """Bound the least eps_prv by closed forms, if these tell more: δ may be attained."""
@@ -255,6 +236,7 @@ class Profiler:
             published = self._subject.published
             found = published_guarantees.largest_published_divergence(published, order)
         else:
+            assert isinstance(self.maxima, ListedPairs), "of real inputs order inf alone is asked"
             found = renyi.largest_divergence(self.maxima, order, width)
         witness, one = None, Factor(Fraction(1), Fraction(1))
         if found.pair is not None:
@@ -301,7 +283,7 @@ class Profiler:
             reason = f"{wanted}: {reason}"
         engine = self._subject.engine() + (f" + {BY_BUDGET}" if by[1] == BUDGET else "")
         return self._setting.header(
-            pairs=self._pairs,
+            pairs=None if self._setting.is_real else self.maxima.pairs,
             sizes=self._sizes,
             precision=bits,
             engine=engine,

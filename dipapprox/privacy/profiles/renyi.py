@@ -28,7 +28,7 @@ from dipapprox.arithmetic.rounding import Array
 from dipapprox.data_classes import Record, replace
 from dipapprox.numerics.powers import logarithm, logarithms, power, powers
 from dipapprox.pairs.divergence import Probabilities, refined
-from dipapprox.pairs.maxima import MOST_CANDIDATES, Maxima
+from dipapprox.pairs.maxima import MOST_CANDIDATES, ListedPairs
 from dipapprox.pairs.maximum import all_about, first_largest
 from dipapprox.pairs.selected import TabledPairs
 from dipapprox.pairs.selections import Pair
@@ -39,7 +39,7 @@ from dipapprox.privacy.profiles.profile_result import OrderResult
 _IMPOSSIBLE = Extended(None, None, *BY_ENCLOSURES)
 
 
-def largest_divergence(maxima: Maxima, order: Fraction, width: Fraction) -> PairsBounds:
+def largest_divergence(maxima: ListedPairs, order: Fraction, width: Fraction) -> PairsBounds:
     """Bound the largest Rényi divergence of a finite order >= 1 over all pairs, if possible to
     `width`.
     """
@@ -76,7 +76,7 @@ def largest_divergence(maxima: Maxima, order: Fraction, width: Fraction) -> Pair
 
 
 def _sharpened(
-    maxima: Maxima, candidates: Sequence[Pair], order: Fraction, width: Fraction
+    maxima: ListedPairs, candidates: Sequence[Pair], order: Fraction, width: Fraction
 ) -> PairsBounds:
     remaining = candidates
 
@@ -102,7 +102,7 @@ def _sharpened(
 
 
 def _pair_divergence(
-    maxima: Maxima, pair: Pair, order: Fraction, bits: int
+    maxima: ListedPairs, pair: Pair, order: Fraction, bits: int
 ) -> tuple[Fraction | None, Fraction | None]:
     """Bound one pair's divergence; (None, None) if it is infinite."""
     first, second = maxima.source.distributions(pair, bits)

@@ -21,7 +21,6 @@ from dipapprox.composition.shifted_noise import ShiftedNoise
 from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached
 from dipapprox.numerics.powers import logarithm, power
-from dipapprox.pairs.maxima import Maxima
 from dipapprox.pairs.published.divergences import Terms
 from dipapprox.pairs.published.together import COUPLING, PublishedPairs, shift_of
 from dipapprox.pairs.selections import Pair
@@ -124,7 +123,6 @@ def _divergence(
 
 def least_published(
     pairs: PublishedPairs,
-    maxima: Maxima,
     details: PairDetails,
     delta: Fraction,
     width: Fraction,
@@ -157,15 +155,15 @@ def least_published(
     if finite and len(finite) == len(budgets):
         known = Extended.at_most(max(finite), COUPLING)
     try:
-        found = None if delta else _least_pure(pairs, details, maxima.ladder[0], budgets)
+        found = None if delta else _least_pure(pairs, details, pairs.ladder[0], budgets)
         if found is None:
             with pairs.asking(delta):
-                found = least_eps_prv(maxima, details, delta, width, known)
+                found = least_eps_prv(pairs, details, delta, width, known)
     except LimitReached as reached:
         if not budgets:
             raise
-        maxima.ended = reached.reason
-        found = PairsBounds(known, None, maxima.ladder[0], ())
+        pairs.ended = reached.reason
+        found = PairsBounds(known, None, pairs.ladder[0], ())
     found = replace(found, told=found.told.meet(known, LEAST))
     if found.told.most_by == COUPLING:
         pairs.divergences.note(COUPLING)
