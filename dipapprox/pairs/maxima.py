@@ -6,7 +6,7 @@ doubles, all pairs, any number of budgets (`largest`)
     v
 wide? with more and more bits: all at once, or the pairs that may be the largest (`sharpened`)
 
-A claim is decided in whatever way is quickest (`check_many`):
+A claim is decided in whatever way is quickest:
 
     outputs that depend on few counters     all at once, however many (`largest`), at any precision
     anything else                           in blocks: in doubles where those decide, each
@@ -33,7 +33,7 @@ from dipapprox.arithmetic.enclosure import UNIT, Enclosure, Side, compare, if_en
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import LimitReached
 from dipapprox.limits import Progress, check_limits, silent
-from dipapprox.numerics.probability import BulkSource, OutputProbabilities
+from dipapprox.numerics.probability import OutputProbabilities
 from dipapprox.pairs.adjacency import VERY_MANY
 from dipapprox.pairs.counters import CounterPlan
 from dipapprox.pairs.divergence import Factor, Search, divergence, refined
@@ -183,8 +183,34 @@ class ListedPairs(Together):
         return self._among(candidates, found, factor_at, enough)
 
     def decide(self, search: Search) -> None:
-        check_many(search, self.states, self._selection, self.pairs, self.source, self.progress)
+        self._decide(search)
         search.finish(self.pairs)
+
+    def _decide(self, search: Search) -> None:
+        states, selection, total = self.states, self._selection, self.pairs
+        selected = SelectedPairs(states, selection, total, self.source, search.ladder[0])
+        in_doubles = selected.bits <= DOUBLE_BITS
+        # What is covered at once must be countable: the verdict says how many pairs there were.
+        plan = None if total is None else selected.plan
+        if in_doubles and selected.walk is not None and selected.rule is not None:
+            likely = likely_pairs(states.program.inputs, selected.rule)
+            all_together = selected.probabilities if plan is None else plan.arguments
+            if all_together is not None:
+                inputs = all_together // _SHARE // selected.outputs
+                # Most inputs come with their pair in both orders, and share the other input.
+                likely = islice(likely, 2 * (inputs - 1) if inputs >= _FEWEST else 0)
+            look_first(search, selected, likely)
+            if search.violation is not None:
+                return
+        if plan is not None and total is not None:
+            affordable = _MOST_IN_TABLE if selected.in_one_table else _MOST_IN_PORTIONS
+            counted = CountedPairs(plan, selected, self.progress)
+            if search_together(search, counted, elsewhere=total <= affordable):
+                return
+        if in_doubles:
+            search_blocks(search, selected, self.progress)
+        else:
+            search.run(orbits(states, selection, total), total, self.progress)
 
     def _among(
         self, candidates: Sequence[Pair], found: Maximum, factor_at: FactorAt, enough: Enough
@@ -268,6 +294,9 @@ class _Best(Record, frozen=False):
         return Maximum(enclosure(self.lower, self.upper, outputs, None), self.pair, bits)
 
 
+_MOST_IN_TABLE, _MOST_IN_PORTIONS = VERY_MANY, 200_000
+"""Most pairs that are taken in blocks where exact forms may decide what counters do not."""
+
 _TERMS = 2**18  # most probabilities of a batch, if two pairs do not take more
 _SHARE = 3  # likely pairs take at most a third of what all pairs take
 _FEWEST = 4  # A look at the pairs of fewer inputs does not pay
@@ -331,41 +360,3 @@ def search_blocks(search: Search, arrays: SelectedPairs, progress: Progress) -> 
             search.cover(len(block), _NOTHING)
             progress(search.checked, arrays.total)
     search.cover(0, best.maximum(arrays.outputs, arrays.bits).delta)
-
-
-_MOST_IN_TABLE, _MOST_IN_PORTIONS = VERY_MANY, 200_000
-"""Most pairs that are taken in blocks where exact forms may decide what counters do not."""
-
-
-def check_many(
-    search: Search,
-    states: FinalStates,
-    selection: PairSelection,
-    total: int | None,
-    bulk: BulkSource,
-    progress: Progress,
-) -> None:
-    """Check many selected pairs, or pairs of many outputs; see `ListedPairs.decide`."""
-    selected = SelectedPairs(states, selection, total, bulk, search.ladder[0])
-    in_doubles = selected.bits <= DOUBLE_BITS
-    # What is covered at once must be countable: the verdict says how many pairs there were.
-    plan = None if total is None else selected.plan
-    if in_doubles and selected.walk is not None and selected.rule is not None:
-        likely = likely_pairs(states.program.inputs, selected.rule)
-        all_together = selected.probabilities if plan is None else plan.arguments
-        if all_together is not None:
-            inputs = all_together // _SHARE // selected.outputs
-            # Most inputs come with their pair in both orders, and share the other input.
-            likely = islice(likely, 2 * (inputs - 1) if inputs >= _FEWEST else 0)
-        look_first(search, selected, likely)
-        if search.violation is not None:
-            return
-    if plan is not None and total is not None:
-        affordable = _MOST_IN_TABLE if selected.in_one_table else _MOST_IN_PORTIONS
-        counted = CountedPairs(plan, selected, progress)
-        if search_together(search, counted, total, elsewhere=total <= affordable):
-            return
-    if in_doubles:
-        search_blocks(search, selected, progress)
-    else:
-        search.run(orbits(states, selection, total), total, progress)

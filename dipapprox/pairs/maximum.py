@@ -149,7 +149,7 @@ class Together(ABC):
 
     def decide(self, search: Search) -> None:
         """Compare the largest delta with a claim, in a fresh search."""
-        search_together(search, self, self.pairs or 0)
+        search_together(search, self)
 
     @property
     def out_of_time(self) -> bool:
@@ -220,9 +220,7 @@ def improved(before: Maximum, after: Maximum) -> Maximum:
     return Maximum(told.enclosure(), pair, after.bits, after.likely, told.by)
 
 
-def search_together(
-    search: Search, pairs: Together, total: int, *, elsewhere: bool = False
-) -> bool:
+def search_together(search: Search, pairs: Together, *, elsewhere: bool = False) -> bool:
     """Climb the ladder with all pairs together.
 
     Args:
@@ -256,7 +254,7 @@ def search_together(
                 return True
         match compare(found.delta, search.delta):
             case Side.BELOW:
-                search.cover(total, found.delta, found.by)
+                search.cover(pairs.pairs or 0, found.delta, found.by)
                 return True
             case Side.ABOVE:
                 pairs.confirm(search, found)

@@ -335,7 +335,7 @@ def by_counters(of: Opened, search: Search) -> None:
     plan = plan_counters(CellSymmetry(of.states), program.inputs, walk, MOST_EXPANSIONS)
     assert plan is not None
     counted = CountedPairs(plan, of.selected())
-    assert search_together(search, counted, len(of.pairs()))
+    assert search_together(search, counted)
 
 
 def in_blocks(of: Opened, search: Search) -> None:
