@@ -3,7 +3,6 @@
 import contextlib
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -20,7 +19,7 @@ from dipapprox.experiments.sweep import pool
 from dipapprox.experiments.sweep.pool import Pool, Worker, WorkerLost
 from dipapprox.experiments.sweep.spec import Answered, Case, CaseLimits, CaseOutcome
 from dipapprox.privacy.description import ProgramText
-from tests.cases import cases, text_of
+from tests.cases import HOPELESS, cases, text_of
 
 LONG = Case(
     "verify",
@@ -114,23 +113,12 @@ def test_workers_end_with_their_pool_and_take_their_cases_with_them() -> None:
     assert asked.outcomes() == []
 
 
-_ALONE = """
-import threading
-from tests.experiments.sweep.test_kills import LONG, Pool, worker_of
-own = Pool(1)
-threading.Thread(target=lambda: list(own.run(iter([LONG]))), daemon=True).start()
-print(worker_of(own).process.pid, flush=True)
-threading.Event().wait()"""
-
-
-@pytest.mark.thorough
-@needs_proc
-def test_workers_end_with_the_process_that_asks_them() -> None:
-    with subprocess.Popen((sys.executable, "-c", _ALONE), stdout=subprocess.PIPE) as asking:
-        worker = int(asking.stdout.readline())
-        time.sleep(0.2)  # the case has begun
-        asking.kill()
-    assert has_ended(worker)
+def test_a_worker_ends_with_whoever_asks_it_in_the_middle_of_a_case() -> None:
+    worker = Worker()
+    with contextlib.closing(worker.connection) as own:
+        own.recv()  # it has begun
+        own.send(LONG)
+    assert worker.process.wait(HOPELESS) == 0
 
 
 @needs_proc
@@ -162,24 +150,15 @@ def test_a_worker_serves_many_cases_and_one_that_died_idle_is_not_missed() -> No
     assert all(result == results[0] for result in results)
 
 
-_GREEDY = """
-run = w.run_case
-def greedy(case):
-    large = b"x" * (300 << 20) if case.limits.memory == 1000 else b""
-    return run(case)
-w.run_case = greedy
-w._GROWTH = 10**6"""
-
-
-@pytest.mark.thorough
-@needs_proc
 def test_no_case_pays_for_the_memory_of_those_before_it(monkeypatch) -> None:
-    impatient(monkeypatch, _GREEDY)
+    """One that leaves a worker too large for it is run again, and not called too large."""
+    made = list[Worker]()
+    impatient(monkeypatch, "w.peak_memory = lambda: 500")
+    monkeypatch.setattr(pool, "Worker", lambda: made.append(Worker()) or made[-1])
     with running() as own:
         large = own.outcome(QUICK)
-        worker = worker_of(own)
         small = own.outcome(replace(QUICK, limits=CaseLimits(Fraction(60), 200)))
-        assert worker_of(own) is not worker
+    assert [worker.served for worker in made] == [2, 1]
     assert small.result == large.result
     assert small.result["verdict"] == "DP"
 
