@@ -28,6 +28,9 @@ import pytest
 import dipapprox
 from dipapprox.cli.app import main
 from dipapprox.cli.command import COMMANDS
+from dipapprox.experiments import pictures
+from dipapprox.experiments.pictures import save
+from dipapprox.experiments.sweep import sweep
 from dipapprox.experiments.sweep.spec import TASKS, keys_of
 from dipapprox.language.load import parse_program
 from tests.cases import text_of
@@ -135,8 +138,20 @@ def test_blocks_do_what_the_document_shows(path, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     (tmp_path / "programs").symlink_to(ROOT / "programs")
     text = path.read_text(encoding="utf-8")
-    fresh = _BLOCK.sub(lambda block: alike(block[0], execute(block, tmp_path)), text)
     own = _pictures(path) & _named_in_blocks(path)
+
+    def save_shown(figure: object, picture: Path) -> None:
+        """Other pictures that a sweep draws, and its processes, are for other tests."""
+        if picture.name in own:
+            save(figure, picture)
+
+    monkeypatch.setattr(pictures, "save", save_shown)
+    monkeypatch.setattr(
+        sweep,
+        "run_locally",
+        lambda waiting, _: ([(each, sweep.run_case(each))] for each in waiting),
+    )
+    fresh = _BLOCK.sub(lambda block: alike(block[0], execute(block, tmp_path)), text)
     drawn = {name: next(tmp_path.rglob(name)) for name in own}
     if os.environ.get("UPDATE_DOCS"):
         path.write_text(fresh, encoding="utf-8")
