@@ -77,19 +77,17 @@ def test_a_radius_is_shared_by_independent_parts(first: str, second: str) -> Non
         assert dipapprox.verify(program, eps=1, eps_prv=eps_prv, delta=0).answer.value == answer
 
 
-@pytest.mark.thorough
-def test_finite_inputs_move_parts_and_their_ends() -> None:
+@cases("mean, cut", *part([("q", "-5 * k"), ("q + 5 * k", "0")], 2))
+def test_finite_inputs_move_parts_and_their_ends(mean, cut) -> None:
     """The lemma is about real inputs alone: with these the needed pair lies elsewhere."""
     inputs = "input q in real 0..1\ninput k in 0..1"
-    for mean, cut in (("q + 5 * k", "0"), ("q", "-5 * k")):
-        program = asked(inputs, 1, "l0 1", ("Gauss", mean, "1", (cut,)))
-        truth = norm.logcdf(-1) - norm.logcdf(-6)
-        found = dipapprox.profile(program, eps=1, delta=0).eps_prv_enclosure
-        assert found.lower - _NEAR <= truth <= found.upper + _NEAR
-        claims = ((truth - 1e-3, "NOT_DP"), (truth + 1e-3, "DP"))
-        for eps_prv, answer in part(claims, 2) if mean == "q" else claims[1:]:
-            claim = dipapprox.verify(program, eps=1, eps_prv=Fraction(eps_prv), delta=0)
-            assert claim.answer is dipapprox.Answer[answer]
+    program = asked(inputs, 1, "l0 1", ("Gauss", mean, "1", (cut,)))
+    truth = norm.logcdf(-1) - norm.logcdf(-6)
+    found = dipapprox.profile(program, eps=1, delta=0).eps_prv_enclosure
+    assert found.lower - _NEAR <= truth <= found.upper + _NEAR
+    for eps_prv, answer in part([(truth + 1e-3, "DP"), (truth - 1e-3, "Not_DP")], 2):
+        claim = dipapprox.verify(program, eps=1, eps_prv=Fraction(eps_prv), delta=0)
+        assert claim.answer.value == answer
 
 
 TWO_TAILS = """
