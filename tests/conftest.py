@@ -77,11 +77,13 @@ def eager() -> Iterator[None]:
 
 
 LONG = """
-    documents known compositions published stated_runs half_answers answers like_python sweep
-    real_inputs tables throughout kills noise accountant habits composed_numbers start programs
-    potentials decisions losses execution algebra rounds methods analysis certificates starting
-    bare_systems charts dearest review forgeries corners bounds parts weaker_claims products
-    questions maxima notebook functions parser panels renyi limits
+    known documents like_python compositions answers real_inputs stated_runs habits accountant
+    tables published noise sweep certificates start starting programs potentials analysis
+    execution losses kills rounds half_answers algebra composed_numbers bare_systems charts
+    throughout methods forgeries review bounds weaker_claims renyi work functions decisions
+    dearest prove_real limits parser questions elimination panels parts maxima interrupts
+    corners notebook laws search bench trusted architecture motion laplace_laws real_outputs
+    budgets products densities arithmetic interval sums between reduce signs
 """
 """Files of tests that take longest, the longest first: the processors end together."""
 
