@@ -40,10 +40,10 @@ from dipapprox.errors import EarlyEnd, SourceError, UserError
 from dipapprox.exact.signs.nonnegative import Nonnegative, is_nonnegative
 from dipapprox.exponentials import ExponentialPolynomial
 from dipapprox.language.ast import Name, Number
-from dipapprox.language.core import Draw, Program
+from dipapprox.language.core import Draw, Epsilon, Program
 from dipapprox.language.domains import AllReals, bounds_of
 from dipapprox.language.formula import Formula, Operation, Operator, names_of
-from dipapprox.language.traversal import rewrite
+from dipapprox.language.traversal import nodes_in, rewrite
 from dipapprox.laws.distribution import Scale
 from dipapprox.limits import current
 from dipapprox.numerics.powers import logarithm
@@ -84,9 +84,12 @@ def serving_budget(setting: Setting, eps: Fraction | None = None) -> Fraction | 
 def lost_on_rays(setting: Setting, eps: Fraction) -> Extended | None:
     """Return the least ε_prv for δ = 0 at an ε, if rays of inputs without bounds lose what serves.
 
-    What is lost on a ray is lost at every ε (`worst_change`).
+    What is lost on a ray is lost at every ε at which its outputs are possible (`worst_change`): not
+    where the weight of a choice is 0, so none may depend on ε.
     """
-    if {cell.domain for cell in setting.program.inputs} != {AllReals()}:
+    program = setting.program
+    weighed = any(isinstance(each, Epsilon) for each in nodes_in(program.body))
+    if weighed or {cell.domain for cell in program.inputs} != {AllReals()}:
         return None
     proof = _proof(setting, eps)
     if proof is None or proof.between is None or not proof.between.is_ray:

@@ -337,6 +337,19 @@ def test_a_budget_that_a_pair_contradicts_stops_the_run(monkeypatch) -> None:
     refuses(Contradiction, said, dipapprox.profile, dipapprox.parse(ROUNDED), eps=1, delta=0)
 
 
+def test_rays_tell_nothing_where_their_outputs_are_impossible() -> None:
+    # At ε = 1 it is always 2; at all others the first two outputs lose ε on rays.
+    program = dipapprox.parse(
+        "input q[2] in real\noutput o in {0, 1, 2}\nadjacent linf 1\n"
+        "c <- choose { 1 : (eps-1)^2/(1+(eps-1)^2), 0 : 1/(1+(eps-1)^2) }\n"
+        "x <- Lap(q[1], 2/eps)\ny <- Lap(q[2], 2/eps)\n"
+        "if c = 1 then\n  if x > y then\n    o <- 1\n  else\n    o <- 0\n  end\n"
+        "else\n  o <- 2\nend\n"
+    )
+    assert 0 in dipapprox.profile(program, eps=1, delta=0).eps_prv_enclosure
+    assert 2 in dipapprox.profile(program, eps=2, delta=0).eps_prv_enclosure
+
+
 def test_what_was_known_from_below_stays_beside_a_budget() -> None:
     program = dipapprox.parse(COMPARED)
     claim = dipapprox.Claim(Fraction(1), Fraction(1, 10), Fraction(3, 20))
