@@ -12,7 +12,7 @@ from pair_programs import QUANTILE, read
 import dipapprox
 from dipapprox import Enclosure, UserError
 from dipapprox.language.core import Adjacency, Cell, Everyone, Input, Norm, Within
-from dipapprox.pairs import maxima, selected
+from dipapprox.pairs import largest, maxima, selected
 from dipapprox.pairs.adjacency import adjacent_pairs, count_pairs
 from dipapprox.pairs.likely import likely_pairs
 from dipapprox.pairs.maximum import simplest_pair
@@ -78,18 +78,18 @@ def test_too_many_candidates_cost_width_and_nothing_else(no_counters, monkeypatc
         assert wide_high - wide_low < Fraction(1, 10**12)
 
 
-@pytest.mark.thorough
-def test_counters_take_more_pairs_than_can_be_listed() -> None:
-    svt = text_of("svt_gauss")
-    many = dipapprox.parse(svt, {"N": 15}, "svt_gauss")
+def test_counters_take_more_pairs_than_can_be_listed(monkeypatch) -> None:
+    many, more = (dipapprox.parse(text_of("svt_gauss"), {"N": n}, "svt_gauss") for n in (13, 15))
     found = dipapprox.profile(many, eps=HALF, eps_prv=Fraction(1, 5))
-    assert found.pairs == 4**15 - 2**15
+    assert found.pairs == 4**13 - 2**13
     assert found.reason is None
     # The pair that is named does attain it.
     pair = (found.witness.input, found.witness.adjacent)
     own = dipapprox.profile(many, eps=HALF, eps_prv=Fraction(1, 5), pairs=[pair])
     assert own.delta_enclosure.meets(found.delta_enclosure)
-    more = dipapprox.parse(svt, {"N": 18}, "svt_gauss")
+    monkeypatch.setattr(largest, "_MOST_REMEMBERED", 1000)
+    limited = dipapprox.profile(more, eps=HALF, eps_prv=Fraction(1, 5))
+    assert limited.reason.startswith("pair limit") and limited.delta_enclosure.width == 1
     told = dipapprox.profile(more, eps=HALF, renyi=ORDERS)
     assert told.reason is not None and told.reason.startswith("pair limit")
     assert all(each.divergence.ends() == ["0", "inf"] for each in told.orders)
