@@ -82,8 +82,6 @@ LONG = """
     execution losses kills rounds half_answers algebra composed_numbers bare_systems charts
     throughout methods forgeries review bounds weaker_claims renyi work functions decisions
     dearest prove_real limits parser questions elimination panels parts maxima interrupts
-    corners notebook laws search bench trusted architecture motion laplace_laws real_outputs
-    budgets products densities arithmetic interval sums between reduce signs
 """
 """Files of tests that take longest, the longest first: the processors end together."""
 
