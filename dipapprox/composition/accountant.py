@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from math import ceil
+from math import ceil, inf
 
 from flint import arb
 
@@ -307,7 +307,11 @@ class _Search:
             with EarlyEnd() as end:
                 for added, known in found.items():
                     if matters(known, self._greatest(found)):
-                        now = self._bounds(replace(grid, steepness=self._steepness[added]), added)
+                        most = inf if (upper := known[0].upper) is None else float(upper)
+                        weight = min(grid.weight / Fraction(self._likely[added]), _ONE)
+                        steepness = self._steepness[added]
+                        own = replace(grid, steepness=steepness, most=most, weight=weight)
+                        now = self._bounds(own, added)
                         self._done += 1
                         self._progress(self._done, None)
                         found[added] = tuple(

@@ -106,10 +106,11 @@ class LossGrid(Record):
     delta: float | None = None
     accuracy: Fraction = Fraction(1)  # how accurate H is to be, besides what the grid costs
     exact: bool = False  # whether losses are to stay on the grid
-    weight: Fraction = Fraction(1)  # the δ that matters, about
+    weight: Fraction = Fraction(1)  # the δ that matters, about; if λ is known, of what (1) tells
     steepness: float = 0.0  # about -d ln H(e^ε) / dε there; 0 if it is not known
     way: PairWay = PairWay.PAIRS
     part: float = 0.0  # by which part H may be off, if that is less; for H that are not tiny
+    most: float = inf  # the ε for a δ is at most so much
 
     @property
     def bits(self) -> int:
@@ -292,7 +293,7 @@ def steepness_of(factors: Sequence[tuple[GridLosses, int]], grid: LossGrid) -> S
         """The ε for which (1) is δ."""
         return (whole(place) - log(grid.delta or 1.0)) / exp(place)
 
-    known = grid.budget
+    known, hope = grid.budget, _HOPE
 
     def bound(place: float) -> float:
         return whole(place) - exp(place) * (known or 0.0)
@@ -306,8 +307,9 @@ def steepness_of(factors: Sequence[tuple[GridLosses, int]], grid: LossGrid) -> S
         return high
 
     place = least_place(budget if known is None else bound, *_PLACES, _SECTIONS)
-    if known is None:
-        known = budget(place)
+    if known is None and (known := budget(place)) > grid.most:  # (1) is far off after rare jumps
+        known, hope = grid.most, 0.0
+        place = least_place(bound, *_PLACES, _SECTIONS)
     if grid.part:
         logarithm = min(logarithm, max(bound(place), _LEAST_ASKED) + log(grid.part))
     if grid.budget is not None and bound(place) < logarithm:  # masses count for less from there on
@@ -316,7 +318,7 @@ def steepness_of(factors: Sequence[tuple[GridLosses, int]], grid: LossGrid) -> S
     doubles += max(place - _STEEP, 0.0)
     likely, doubtful = exp(min(bound(place), 0.0)) * _LIKELY, logarithm - doubles
     most = max(bound(place), doubtful - _LITTLE)
-    tilt = exp(least(most, place)) if most <= doubtful + _HOPE else None
+    tilt = exp(least(most, place)) if most <= doubtful + hope else None
     return Steepness(exp(place), tilt, likely)
 
 

@@ -367,7 +367,7 @@ def factors_of(
         if not isinstance(profile, DiscreteProfile):
             negligible, weight, steepness = float(share / 1024), float(grid.weight / 16), 0.0
             if grid.steepness:
-                weight, steepness = _MASS_THAT_MATTERS, grid.steepness
+                weight, steepness = _MASS_THAT_MATTERS * float(grid.weight), grid.steepness
             # What is off adds up over runs: of few runs among many, chords may lie higher.
             weight *= max(runs / (piece.times * len(pieces)), 1.0)
             knots = choose_knots(knot, negligible, weight, steepness)
