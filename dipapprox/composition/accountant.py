@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from math import ceil, inf
+from math import ceil
 
 from flint import arb
 
@@ -58,6 +58,7 @@ from dipapprox.composition.products import (
     factors_of,
     pair_ways,
     pieces_of,
+    summed_profile,
     working_bits,
 )
 from dipapprox.composition.profile import BallProfile, deltas_of, epsilon_of
@@ -178,8 +179,15 @@ class Composition(Record):
     ) -> CompositionAnswer:
         if asked.width <= 0:
             raise UserError(f"width must be > 0, got {asked.width}")
-        found = known or CompositionAnswer(asked.start)
-        for way in pair_ways(self.runs):
+        ways, found = pair_ways(self.runs), known or CompositionAnswer(asked.start)
+        whole = summed_profile(self.runs) if PairWay.STATED in ways else None
+        if known is None and whole is not None:  # a bound at once, before what takes seconds
+            with precision(64):
+                ends = asked.of_profile(whole)
+            most = (Extended.at_most(upper, PROFILE) for _, upper in ends)
+            start = tuple(old.meet(new, COST) for old, new in zip(asked.start, most, strict=True))
+            found = CompositionAnswer(start)
+        for way in ways:
             close = found is not known and all(map(_is_close, found.bounds))
             if way is PairWay.PAIRS and found.reason and close:
                 continue
@@ -307,11 +315,7 @@ class _Search:
             with EarlyEnd() as end:
                 for added, known in found.items():
                     if matters(known, self._greatest(found)):
-                        most = inf if (upper := known[0].upper) is None else float(upper)
-                        weight = min(grid.weight / Fraction(self._likely[added]), _ONE)
-                        steepness = self._steepness[added]
-                        own = replace(grid, steepness=steepness, most=most, weight=weight)
-                        now = self._bounds(own, added)
+                        now = self._bounds(grid, added, known[0].upper)
                         self._done += 1
                         self._progress(self._done, None)
                         found[added] = tuple(
@@ -371,8 +375,11 @@ class _Search:
             cost *= steepness * max(float(each.upper or 0) for each in known)
         return 0 < cost < float(min(each.width or 0 for each in known)) / _MOST_OF_GRID
 
-    def _bounds(self, grid: LossGrid, added: bool) -> list[Extended]:
-        """Bound what is asked on one grid, for the adding or the removal of a record."""
+    def _bounds(self, grid: LossGrid, added: bool, most: Fraction | None) -> list[Extended]:
+        """Bound what is asked on one grid, for the adding or the removal of a record; at most
+        so much is known."""
+        weight = min(grid.weight / Fraction(self._likely[added]), _ONE)
+        grid = replace(grid, steepness=self._steepness[added], weight=weight, most=most)
         read, method = dict[BoundSide, Sequence[Fraction | None]](), dict[BoundSide, str]()
         with precision(working_bits(grid)):
             pieces = pieces_of(self._runs, grid, added=added)

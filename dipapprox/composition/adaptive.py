@@ -67,7 +67,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import ceil, floor, log, sqrt
 from typing import Any
 
@@ -421,7 +421,8 @@ def _moments(stages: Sequence[Stage], sign: int) -> tuple[Doubles, float]:
     """Logarithms of moments of losses of all runs, about, and what losses are at most."""
     costs, greatest = np.zeros_like(_ORDERS), 0.0
     for stage in stages:
-        pairs = [np.array(_finite(pair, sign)).reshape(-1, 2).T for pair in stage.above]
+        every = chain(stage.above, *stage.halves[-1:])
+        pairs = [np.array(_finite(pair, sign)).reshape(-1, 2).T for pair in every]
         tops = [losses.max(initial=0.0) for losses, _ in pairs]
         moments = [
             np.log(np.exp(np.outer(_ORDERS, losses - top)) @ p + 1e-300) + _ORDERS * top

@@ -75,6 +75,7 @@ _DOUBLES, _HOPE = 2.0**-38, 7.0
 
 _LEAST_ASKED = -70.0  # ln of an H; of less it does not matter by which part it is off
 _LIKELY = 2.0**-6  # of a bound (1), about what H is at least
+_FAR_OFF = 8.0  # ln of by how much (1) is more than H where doubles are no better than they say
 _LITTLE = 4.0  # ln of the part of what H may be off that doubles lose where a tilt can see to it
 
 _STEEP = 4.0  # ln of a λ at which that is so
@@ -110,7 +111,7 @@ class LossGrid(Record):
     steepness: float = 0.0  # about -d ln H(e^ε) / dε there; 0 if it is not known
     way: PairWay = PairWay.PAIRS
     part: float = 0.0  # by which part H may be off, if that is less; for H that are not tiny
-    most: float = inf  # the ε for a δ is at most so much
+    most: Fraction | None = None  # of what is asked, if so much is known
 
     @property
     def bits(self) -> int:
@@ -307,9 +308,13 @@ def steepness_of(factors: Sequence[tuple[GridLosses, int]], grid: LossGrid) -> S
         return high
 
     place = least_place(budget if known is None else bound, *_PLACES, _SECTIONS)
-    if known is None and (known := budget(place)) > grid.most:  # (1) is far off after rare jumps
-        known, hope = grid.most, 0.0
-        place = least_place(bound, *_PLACES, _SECTIONS)
+    if known is None:
+        told, known = budget(place), float(grid.most or inf)
+        near = least_place(bound, *_PLACES, _SECTIONS) if known < told else place
+        if known < told and bound(near) > log(grid.delta or 1.0) + _FAR_OFF:
+            place, hope = near, 0.0  # losses are large, but rare
+        else:
+            known = told
     if grid.part:
         logarithm = min(logarithm, max(bound(place), _LEAST_ASKED) + log(grid.part))
     if grid.budget is not None and bound(place) < logarithm:  # masses count for less from there on

@@ -186,6 +186,14 @@ def pieces_of(runs: Sequence[RepeatedRun], grid: LossGrid, *, added: bool) -> li
     return found
 
 
+def summed_profile(runs: Sequence[RepeatedRun]) -> BallProfile | None:
+    """What bounds statements about divergences from above, if nothing else is run: they add up."""
+    several = [(run.mechanism, run.times) for run in runs if isinstance(run.mechanism, Statement)]
+    if len(several) < len(runs):
+        return None
+    return StatementProfile(Divergences.of(several), ShiftedNoise().profile(_ROUGH_BITS))
+
+
 def _noise_of(runs: Sequence[RepeatedRun]) -> ShiftedNoise | None:
     """All the noise, if nothing else is run, and its profile takes no grid."""
     whole = ShiftedNoise()

@@ -125,8 +125,8 @@ class Composed:
         least = Extended(Fraction(0), None) if found is None else found.bounds[0]
         open_ = not least.is_within(width) and reason != INTERRUPTED
         runs, lost = self._bounded
-        few = self.pipeline.times <= _FEW_RUNS
-        if found is not None and open_ and (lost or few) and lost <= delta:
+        few = not self.pipeline.programs or self.pipeline.times <= _FEW_RUNS
+        if (found or not self.pipeline.programs) and open_ and (lost or few) and lost <= delta:
             pure = self._pure(begun, width, runs)
             most = pure.eps_prv_enclosure or Extended(Fraction(0), None)
             if lost < delta:  # else less than the greatest losses is not enough
