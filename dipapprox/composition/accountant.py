@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from math import ceil
+from math import ceil, inf
 
 from flint import arb
 
@@ -68,7 +68,7 @@ from dipapprox.limits import Progress, silent
 
 _ZERO, _ONE = Fraction(0), Fraction(1)
 _CLOSE = Fraction(1, 2**64)  # how narrow intervals of an ε are that has one value
-_CLOSELY = Fraction(1, 100)
+_CLOSELY = Fraction(1, 100)  # of an end: of less, divergences that add up hardly tell more
 _LEAST_GAIN = 0.1
 _TINY = 1e-300
 _STEEP = 16.0  # of a δ that falls more steeply the same width needs less accuracy
@@ -179,17 +179,10 @@ class Composition(Record):
     ) -> CompositionAnswer:
         if asked.width <= 0:
             raise UserError(f"width must be > 0, got {asked.width}")
-        ways, found = pair_ways(self.runs), known or CompositionAnswer(asked.start)
-        whole = summed_profile(self.runs) if PairWay.STATED in ways else None
-        if known is None and whole is not None:  # a bound at once, before what takes seconds
-            with precision(64):
-                ends = asked.of_profile(whole)
-            most = (Extended.at_most(upper, PROFILE) for _, upper in ends)
-            start = tuple(old.meet(new, COST) for old, new in zip(asked.start, most, strict=True))
-            found = CompositionAnswer(start)
-        for way in ways:
-            close = found is not known and all(map(_is_close, found.bounds))
-            if way is PairWay.PAIRS and found.reason and close:
+        found = known or CompositionAnswer(asked.start(summed_profile(self.runs)))
+        for way in pair_ways(self.runs):
+            close = all(each.is_within((each.upper or _ZERO) * _CLOSELY) for each in found.bounds)
+            if way is PairWay.PAIRS and found is not known and found.reason and close:
                 continue
             begun = replace(found, grid=None) if found.reason in _STUCK else found
             found = _Search(self, asked, progress, begun, way).run()
@@ -212,11 +205,6 @@ class Composition(Record):
         return product(above, grid)
 
 
-def _is_close(known: Extended) -> bool:
-    """Whether divergences that add up would hardly tell more."""
-    return known.upper is not None and known.is_within(known.upper * _CLOSELY)
-
-
 class _Question(Record):
     """The least ε for a δ, or the least δ for every ε given, so narrow, or by so much of it."""
 
@@ -225,9 +213,11 @@ class _Question(Record):
     delta: Fraction | None  # None if it is what is asked
     budgets: tuple[Fraction, ...] = ()
 
-    @property
-    def start(self) -> tuple[Extended, ...]:
-        """What is known beforehand."""
+    def start(self, above: BallProfile | None) -> tuple[Extended, ...]:
+        """What is known beforehand, perhaps of a profile that is above the runs."""
+        if above is not None:
+            with precision(64):
+                return tuple(Extended.at_most(end, PROFILE) for _, end in self.of_profile(above))
         if self.delta is not None:
             return (Extended(_ZERO, None),)
         return tuple(Extended(_ZERO, Fraction(1)) for _ in self.budgets)
@@ -326,8 +316,7 @@ class _Search:
             told = CompositionAnswer(after, used, self._atoms)
             if all(each.is_within(self._asked.allowed(each)) for each in after):
                 return told
-            if end.reason is not None:
-                reason = end.reason
+            if (reason := end.reason) is not None:
                 # Runs of one statement are gone through with pairs of two outcomes from below.
                 attained = self._attained and self._way is not PairWay.STATED
                 if reason != INTERRUPTED and not attained:
@@ -376,10 +365,10 @@ class _Search:
         return 0 < cost < float(min(each.width or 0 for each in known)) / _MOST_OF_GRID
 
     def _bounds(self, grid: LossGrid, added: bool, most: Fraction | None) -> list[Extended]:
-        """Bound what is asked on one grid, for the adding or the removal of a record; at most
-        so much is known."""
+        """Bound what is asked on one grid, for the adding or the removal of a record."""
         weight = min(grid.weight / Fraction(self._likely[added]), _ONE)
-        grid = replace(grid, steepness=self._steepness[added], weight=weight, most=most)
+        known = inf if most is None else float(most)
+        grid = replace(grid, steepness=self._steepness[added], weight=weight, most=known)
         read, method = dict[BoundSide, Sequence[Fraction | None]](), dict[BoundSide, str]()
         with precision(working_bits(grid)):
             pieces = pieces_of(self._runs, grid, added=added)

@@ -111,7 +111,7 @@ class LossGrid(Record):
     steepness: float = 0.0  # about -d ln H(e^ε) / dε there; 0 if it is not known
     way: PairWay = PairWay.PAIRS
     part: float = 0.0  # by which part H may be off, if that is less; for H that are not tiny
-    most: Fraction | None = None  # of what is asked, if so much is known
+    most: float = inf  # of what is asked, as far as is known
 
     @property
     def bits(self) -> int:
@@ -309,12 +309,12 @@ def steepness_of(factors: Sequence[tuple[GridLosses, int]], grid: LossGrid) -> S
 
     place = least_place(budget if known is None else bound, *_PLACES, _SECTIONS)
     if known is None:
-        told, known = budget(place), float(grid.most or inf)
-        near = least_place(bound, *_PLACES, _SECTIONS) if known < told else place
-        if known < told and bound(near) > log(grid.delta or 1.0) + _FAR_OFF:
-            place, hope = near, 0.0  # losses are large, but rare
+        known = min(budget(place), grid.most)
+        near = least_place(bound, *_PLACES, _SECTIONS)
+        if bound(near) > log(grid.delta or 1.0) + _FAR_OFF:  # losses are large, but rare
+            place, hope = near, 0.0
         else:
-            known = told
+            known = budget(place)
     if grid.part:
         logarithm = min(logarithm, max(bound(place), _LEAST_ASKED) + log(grid.part))
     if grid.budget is not None and bound(place) < logarithm:  # masses count for less from there on

@@ -21,12 +21,10 @@ run: pieces ─ profile ─ knots ─┬─ from above ─ factor ─┐
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import reduce
 from math import prod
-
-from flint import arb
 
 from dipapprox.arithmetic.precision import to_ball
 from dipapprox.composition.catalogue import (
@@ -74,8 +72,7 @@ from dipapprox.composition.statements import StatementProfile, worst_of_all
 from dipapprox.data_classes import Record
 from dipapprox.errors import UserError
 
-_BOTH = tuple(BoundSide)
-_ABOVE, _BELOW = BoundSide.ABOVE, BoundSide.BELOW
+_BOTH = _ABOVE, _BELOW = BoundSide.ABOVE, BoundSide.BELOW
 
 
 class RepeatedRun(Record):
@@ -187,9 +184,9 @@ def pieces_of(runs: Sequence[RepeatedRun], grid: LossGrid, *, added: bool) -> li
 
 
 def summed_profile(runs: Sequence[RepeatedRun]) -> BallProfile | None:
-    """What bounds statements about divergences from above, if nothing else is run: they add up."""
+    """What is above runs of one statement, as divergences add up, if others take long to bound."""
     several = [(run.mechanism, run.times) for run in runs if isinstance(run.mechanism, Statement)]
-    if len(several) < len(runs):
+    if len(several) < len(runs) or PairWay.STATED not in pair_ways(runs):
         return None
     return StatementProfile(Divergences.of(several), ShiftedNoise().profile(_ROUGH_BITS))
 
@@ -319,10 +316,7 @@ def pair_ways(runs: Sequence[RepeatedRun]) -> list[PairWay]:
 
 def _stated_runs(runs: Sequence[RepeatedRun]) -> int:
     """How many of them are of statements about divergences."""
-    kinds = (unsampled(run.mechanism)[0] for run in runs)
-    return sum(
-        run.times for run, kind in zip(runs, kinds, strict=True) if isinstance(kind, Statement)
-    )
+    return sum(run.times for run in runs if isinstance(unsampled(run.mechanism)[0], Statement))
 
 
 def are_attained(runs: Sequence[RepeatedRun], way: PairWay) -> bool:
@@ -367,30 +361,22 @@ def factors_of(
     step, share, bits = grid.step, grid.share, grid.bits
     runs = sum(piece.times for piece in pieces)
     for piece in pieces:
-        profile, own = piece.profile, [each for each in piece.sides if each in found]
-        if not own:
-            continue
+        profile, knot = piece.profile, ProfileOnGrid(piece.profile, step)
+        own = [each for each in piece.sides if each in found]
+        few = profile if isinstance(profile, DiscreteProfile) else None
         knots: list[Knot] = []
-        knot = ProfileOnGrid(profile, step)
-        if not isinstance(profile, DiscreteProfile):
+        if own and few is None:
             negligible, weight, steepness = float(share / 1024), float(grid.weight / 16), 0.0
             if grid.steepness:
                 weight, steepness = _MASS_THAT_MATTERS * float(grid.weight), grid.steepness
             # What is off adds up over runs: of few runs among many, chords may lie higher.
             weight *= max(runs / (piece.times * len(pieces)), 1.0)
             knots = choose_knots(knot, negligible, weight, steepness)
-        if BoundSide.BELOW in own:
-            if isinstance(profile, DiscreteProfile):
-                lines: Iterable[tuple[arb, arb]] = profile.lines()
+        for side in own:
+            if side is BoundSide.ABOVE:
+                one = outcomes_above(few, step, bits) if few else from_above(knots, step, bits)
             else:
-                middles = between(knot, knots)
-                lines = ((each.point.first, each.point.second) for each in middles)
-            low = from_below(lines, profile.ends, step, bits)
-            found[BoundSide.BELOW].append((low, piece.times))
-        if BoundSide.ABOVE in own:
-            if isinstance(profile, DiscreteProfile):
-                high = outcomes_above(profile, step, bits)
-            else:
-                high = from_above(knots, step, bits)
-            found[BoundSide.ABOVE].append((high, piece.times))
+                middles = ((k.point.first, k.point.second) for k in between(knot, knots))
+                one = from_below(few.lines() if few else middles, profile.ends, step, bits)
+            found[side].append((one, piece.times))
     return found
