@@ -19,6 +19,7 @@ from scipy.stats import binom
 
 import dipapprox
 from dipapprox import Answer, Composed, Enclosure, Options
+from dipapprox.limits import Limits
 from tests.cases import cases
 from tests.moved_noise import gaussian, laplace
 
@@ -123,6 +124,21 @@ def test_small_rates_of_gaussian_noise(sigma, rate, times, delta, evaluate, widt
     assert high - low <= float(width) and found.atoms <= 30_000
 
 
+@cases("sigma, rate, times", ["0.8", "1e-4", 100], ["1", "1e-3", 10], ["0.5", "1e-6", 10])
+def test_rare_and_large_losses_take_few_of_a_grid(sigma, rate, times) -> None:
+    """The bound by moments is far above δ there: doubles lose what whole numbers keep."""
+    found = composed(noise(sigma, times, subsample=rate)).epsilon("1e-12")
+    low, high = ends(found)
+    own, chances = losses(float(sigma), float(rate))
+    if times == 10:  # by one large loss beside nine that are next to nothing
+
+        def single(epsilon: float) -> float:
+            return times * float(np.sum(np.maximum(1 - np.exp(epsilon - own), 0) * chances))
+
+        assert single(high + 0.01) < 1e-12 < single(low - 0.01)
+    assert high - low <= 0.001 and found.atoms <= 30_000
+
+
 @pytest.mark.thorough
 @cases("proved", False, True)
 def test_the_census_with_a_certificate(proved) -> None:
@@ -199,6 +215,14 @@ def test_renyi_divergences_add_up(orders, times, most) -> None:
     assert best * (1 - 1e-6) <= found.lower <= found.upper <= 1.1 * best
 
 
+def test_what_statements_add_up_to_is_known_at_once() -> None:
+    """Before limits end what takes longer: at most what their sum is converted to."""
+    run = {"mechanism": "rdp", "orders": [[2, "1/100"]], "times": 30}
+    asked = dipapprox.compose([run], options=Options(limits=Limits(0.3)))
+    found = asked.epsilon("1e-3").eps_prv_enclosure
+    assert 4.3754 <= found.upper <= converted(np.array([2.0]), np.array([0.3]), 1e-3)
+
+
 # --- Few outcomes: all of them; the greatest losses -----------------------------------------------
 
 Atoms = list[tuple[F | float, F | float]]  # of P and Q
@@ -273,6 +297,14 @@ def test_the_pure_bound_is_used() -> None:
     assert found.upper <= 3 and found.lower > 3 - F(1, 1000)
     assert asked.verify(3, 0).answer is Answer.DP
     assert asked.delta(3).delta_enclosure == Enclosure.exact(F(0))
+
+
+def test_pure_budgets_bound_any_number_of_runs() -> None:
+    """Also beside ranges of which little is beyond a grid, and by the sum where no grid tells."""
+    noise = {"mechanism": "randomised_response", "probability": "51/100", "times": 12}
+    asked = composed({"mechanism": "exponential_mechanism", "eps": 10, "times": 5}, noise)
+    found = asked.epsilon("1e-12", "1/20").eps_prv_enclosure
+    assert 50 < found.lower <= found.upper <= 50 + 12 * log(51 / 49) + 1e-9
 
 
 # --- The exponential mechanism, once --------------------------------------------------------------
