@@ -11,7 +11,7 @@ from dipapprox.kernel.machine import adjacent_pairs, read_machine
 from dipapprox.kernel.replay import replay
 from kernel.machines import RUN, Json, Proof, cell, finite, private
 from kernel.streams import stream
-from tests.cases import refuses
+from tests.cases import cases, refuses
 
 X, S, OUT = (cell(name) for name in "xso")
 DONE, OTHER = (["set", OUT, value] for value in (0, 1))
@@ -422,3 +422,25 @@ def test_many_steps_do_not_keep_what_a_machine_does(monkeypatch) -> None:
     claim = {"verdict": "DP", "budget": 0, "at least": None}
     replay(machine, claim, [{**step, "quiet": []}] * 20)
     assert 10 < len(made) <= 20
+
+
+YES, NO = ([["set", ["cell", "o"], value]] for value in (1, 0))
+LAST = ["=", ["cell", "b"], 2]
+
+
+@cases(
+    "machine",
+    # What pairs are listed is no norm, of which prices are taken cell by cell.
+    finite(
+        [["set", ["cell", "o"], ["cell", "a"]]],
+        inputs=[["a", [0, 1]]],
+        adjacency={"pairs": [[[0], [1]]], "one way": False},
+    ),
+    # It depends on the last value of the last cell alone, and there on the first cell.
+    *(
+        finite([["if", condition, YES, NO]], inputs=[["a", [0, 1]], ["b", [0, 1, 2]]])
+        for condition in (LAST, ["and", LAST, ["=", ["cell", "a"], 1]])
+    ),
+)
+def test_all_pairs_together_are_those_one_by_one(machine) -> None:
+    refuses(Refuted, "delta is not known", replay, *private(machine, eps_prv=0, delta=0))
