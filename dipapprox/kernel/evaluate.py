@@ -116,7 +116,12 @@ def pairs_within(found: Distributions, eps_prv: Fraction, delta: Fraction, machi
         raise Refuted("an input of a pair has no distribution")
     inputs, adjacency, layers = [*all_inputs(machine.finite)], machine.adjacency, list[Any]()
     spend(5 * len(inputs) * len(found.outputs))
-    columns = [*zip(*(zip(*found.bounds[u], strict=True) for u in inputs), strict=True)]
+    factor, divisor = growth_bound(eps_prv, found.places, above=False).as_integer_ratio()
+    rows = (
+        [(high, factor * low // divisor) for low, high in zip(*found.bounds[u], strict=True)]
+        for u in inputs
+    )
+    columns = [*zip(*rows, strict=True)]
     alike = [0] * len(inputs)
     for place, domain in [*enumerate(machine.finite)][::-1]:
         size, numbers = len(domain), dict[Any, int]()
@@ -127,7 +132,6 @@ def pairs_within(found: Distributions, eps_prv: Fraction, delta: Fraction, machi
         onward = zip(*[told[k::size] for k in range(size)], strict=True)
         alike = [numbers.setdefault(own, len(numbers)) for own in onward]
         layers.append((domain, [dict(zip(domain, own, strict=True)) for own in numbers]))
-    factor, divisor = growth_bound(eps_prv, found.places, above=False).as_integer_ratio()
     states: dict[Any, tuple[int, int]] = {(0, 0, 0, False): (0, 1)}
     for domain, nodes in reversed(layers):
         before, states, changes = states, {}, changes_of(adjacency, domain)
@@ -137,9 +141,9 @@ def pairs_within(found: Distributions, eps_prv: Fraction, delta: Fraction, machi
                 if adjacency.allows(spent + price):
                     (first, *ours), (second, *theirs) = nodes[one][u], nodes[other][v]
                     both = zip(ours, theirs, strict=True)
-                    own = [high - factor * low // divisor for (_, high), (low, _) in both]
+                    own = [high - low for (high, _), (_, low) in both]
                     key = first, second, spent + price, differ or u != v
-                    spend(6 + len(own) + 50 * (key not in states))
+                    spend(6 + len(own) // 8 + 50 * (key not in states))
                     known, others = states.get(key, (0, 0))
                     states[key] = max(known, most + sum([n for n in own if n > 0])), others + count
     apart = [state for (*_, differ), state in states.items() if differ]

