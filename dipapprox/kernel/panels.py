@@ -197,7 +197,7 @@ class Panels(Space):
         factorials = [arb(factorial(m)) for m in range(n)]
         # Whole numbers are subtracted, and known, faster than fractions.
         whole_unit = lcm(*(centre.denominator for centre, _ in self._panels))
-        spend((4 * n + whole_unit.bit_length() // 64) * len(self._panels) ** 2)
+        spend((2 + n**2 // 100 + whole_unit.bit_length() // 64) * len(self._panels) ** 2)
         held = self._held.setdefault(law, {})
         sources = []
         for (centre, half), cell in zip(self._panels, f.cells, strict=True):
