@@ -271,7 +271,7 @@ def test_sums_on_many_panels_are_refused() -> None:
     (ends,) = enclosed(graph, [graph.total(cut)], ONE, accuracy(20))
     with precision(100):
         assert holds(ends, 1 - 2 * normal(-1 / arb(2).sqrt()), 2.0**-18)
-    narrow = accuracy(20)._replace(smooth=(ONE / 50, Fraction(0)))
+    narrow = accuracy(320)._replace(smooth=(ONE / 12, Fraction(0)))
     with pytest.raises(Refused, match="more work"), budget():
         evaluate(graph, [graph.total(cut)], ONE, narrow)
 
