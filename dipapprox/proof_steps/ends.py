@@ -6,12 +6,13 @@
 
 What is found is widened by a hair first, so that enclosures tell: δ may be attained, and a claim is
 broken strictly. Broken claims come first: they need the runs of two inputs, kept ones those of all.
-An end that the kernel does not confirm is given up: it becomes 0, 1, ∞ or none.
+An end that the kernel does not confirm is given up: it becomes 0, 1, ∞ or none. Of several real
+outputs losses are put on a grid, which takes long for a narrow answer: wider ends come first there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -45,13 +46,15 @@ def proved_delta(setting: Setting, question: AtEpsPrv, answer: LeastDelta) -> Le
     found, witness = answer.delta_enclosure, answer.witness
     hair = _HAIR * max(question.tolerance(found), found.width)
     below, above = _rational_bounds(question.growth, hair / 8)
-    broken = None
+    broken, rough = None, prover.rough(found.upper, hair)
     if witness is not None:
         least = witness.delta_enclosure.lower
-        end = _less(min(found.lower, least), hair)
-        if end > 0:
-            goal = prover.goal(answer.eps, end, above, least - end, witness)
-            broken = prover.confirmed("lower", [goal])
+        lowers = [_less(min(found.lower, least), own) for own in (hair, *rough)]
+        own, *more = [prover.goal(answer.eps, e, above, least - e, witness) for e in lowers]
+        if own.claim.delta > 0:
+            broken = prover.confirmed(
+                "lower", [own], [each for each in more if each.claim.delta > 0]
+            )
     elif found.lower > hair:
         prover.note("lower", "there is no witness")
     is_exact = found.width == 0 and below == above and found.upper.denominator < _LONGEST
@@ -60,10 +63,10 @@ def proved_delta(setting: Setting, question: AtEpsPrv, answer: LeastDelta) -> Le
     spare = found.upper + 2 * (above - below)
     # Losses of parts are rounded: of those a wider end is proved.
     in_parts = answer.run.outputs > MANY_OUTPUTS and found.upper > 0
-    rough = [-_less(-found.upper, found.upper / 2**k) for k in (24, 16) if in_parts]
+    rough = rough or [found.upper / 2**k for k in (24, 16) if in_parts]
     goals, wider = (
         [prover.goal(answer.eps, end, below, end - spare) for end in own if end < 1]
-        for own in (ends, rough)
+        for own in (ends, [-_less(-found.upper, each) for each in rough])
     )
     kept = prover.confirmed("upper", goals, wider)
     lower = Fraction(0) if broken is None else broken.claim.delta
@@ -78,15 +81,19 @@ def proved_eps_prv(setting: Setting, question: AtDelta, answer: LeastEpsPrv) -> 
     found, witness, delta = answer.eps_prv_enclosure, answer.witness, answer.delta
     width = found.width or Fraction(0)
     hair = _HAIR * max(question.tolerance, width)
-    gap = hair * _mass(witness, delta)
-    goals: dict[str, list[Goal]] = {"lower": [], "upper": []}
+    goals, wider = ({"lower": list[Goal](), "upper": list[Goal]()} for _ in range(2))
+    rough = prover.rough(found.upper or Fraction(1), hair) if width else []
+    mass = _mass(witness, delta)
     end = _MOST if found.lower is None else min(found.lower - hair, _MOST)
     if witness is not None and end > 0:
-        near = None if end == _MOST else gap
+        near = None if end == _MOST else hair * mass
         own = [_MOST, _MUCH] if end == _MOST else [end]
         goals["lower"] = [prover.goal(answer.eps, delta, each, near, witness) for each in own]
         if found.lower is None:
             goals["lower"].insert(0, replace(goals["lower"][0], at_every=True))
+        elif end < _MOST:
+            lowers = [(found.lower - h, h * mass) for h in rough if h < found.lower]
+            wider["lower"] = [prover.goal(answer.eps, delta, *each, witness) for each in lowers]
     elif end > 0:
         prover.note("lower", "there is no witness")
     upper = found.upper
@@ -94,10 +101,12 @@ def proved_eps_prv(setting: Setting, question: AtDelta, answer: LeastEpsPrv) -> 
         exact = prover.goal(answer.eps, delta, upper, Fraction(0))
         # Prices of shifts of published noise are exact, too.
         goals["upper"] = [exact] * (width == 0 or exact.is_pure)
-        goals["upper"].append(prover.goal(answer.eps, delta, upper + hair, gap))
+        uppers = [prover.goal(answer.eps, delta, upper + h, h * mass) for h in (hair, *rough)]
+        goals["upper"].append(uppers[0])
+        wider["upper"] = uppers[1:]
     # At δ = 0 prices tell the upper end at once, if any do.
     order = sorted(filter(goals.get, goals), reverse=not delta)
-    confirmed = {side: prover.confirmed(side, goals[side]) for side in order}
+    confirmed = {side: prover.confirmed(side, goals[side], wider[side]) for side in order}
     broken = confirmed.get("lower")
     if "upper" in confirmed:
         kept = confirmed["upper"]
@@ -164,12 +173,24 @@ class _Prover(Attempts):
         claim = Claim(eps, delta, eps_prv)
         return Goal(claim, witness, gap, self._run.outputs, is_pure=is_pure)
 
-    def confirmed(self, end: str, goals: Iterable[Goal], wider: Iterable[Goal] = ()) -> Goal | None:
+    def rough(self, size: Fraction, hair: Fraction) -> list[Fraction]:
+        """Return more than a hair: ends so much wider, of such a size, are proved first."""
+        parts = (4, 11, 18, 25) if len(self._run.program.real_outputs) > 1 else ()
+        return [size / 2**k for k in parts if size > hair * 2**k]
+
+    def confirmed(self, end: str, goals: Iterable[Goal], wider: Sequence[Goal] = ()) -> Goal | None:
         """Return the first of some goals that the kernel confirms, or of wider ones.
 
         Note the obstacle if none of the first ones is.
         """
-        missing = self.ended
+        missing, kept = self.ended, None
+        if len(self._run.program.real_outputs) > 1:
+            for goal in wider:
+                missing = self.obstacle(partial(replayed, self._setting, goal))
+                if missing is not None:
+                    break
+                kept = goal
+            goals, wider = () if missing else goals, ()
         for goal in goals:
             missing = self.obstacle(partial(replayed, self._setting, goal))
             if missing is None:
@@ -178,10 +199,10 @@ class _Prover(Attempts):
             return None
         for goal in wider:
             if self.obstacle(partial(replayed, self._setting, goal)) is None:
-                self.note(end, f"{missing}; it has one of a wider end")
-                return goal
-        self.note(end, missing)
-        return None
+                kept = goal
+                break
+        self.note(end, missing if kept is None else f"{missing}; it has one of a wider end")
+        return kept
 
     def note(self, end: str, missing: str) -> None:
         """Say of an end why it is given up."""

@@ -53,6 +53,7 @@ _MOST_RATE = 100  # of e^eps_prv, for which two bits each are spent at first
 _MOST_PAIRS = 5_000_000  # more are more work than the kernel spends on them one by one
 _MOST_BITS = 500  # that are tried where nobody knows what is enough
 _FINER = (2, 4, 8)  # how many times the bits that seem to be enough are tried after them
+_JOINT_BITS = 120  # more make no grid of the losses of several numbers finer
 
 
 class Goal(Record):
@@ -313,6 +314,9 @@ def replayed(setting: Setting, goal: Goal) -> Replayed:
     start = perf_counter()
     failed: NotProved | NoCertificate | None = None
     left = {*attempts(goal)}  # what has some hope left
+    if len(setting.program.real_outputs) > 1:
+        enough = max(_JOINT_BITS, min(each for each in left if each > 0))
+        left = {each for each in left if each <= enough}
     for bits in attempts(goal, setting.count()):
         if bits not in left:
             continue

@@ -29,7 +29,7 @@ from dipapprox.pairs.published.processed import telling_more
 from dipapprox.pairs.published.together import COUPLING, PROCESSING
 from dipapprox.pairs.selections import AllPairs, OrderedPairs, Pair
 from dipapprox.privacy.profiles.curve import LEAST
-from dipapprox.privacy.profiles.profile import Profiler, profile
+from dipapprox.privacy.profiles.profile import Profiler, nothing_known, profile
 from dipapprox.privacy.profiles.profile_result import (
     AtDelta,
     AtEpsPrv,
@@ -109,11 +109,16 @@ class RealBounds(Record):
     def exactly(self, eps: Fraction, question: AtDelta) -> ProfileAnswer | None:
         """Answer for δ = 0 by rays that lose what serves all inputs; None if none are known to.
 
-        No pair attains that: a witness is one that is far away.
+        No pair attains that: a witness is one that is far away, if there is time for it.
         """
         least = lost_on_rays(self.setting, eps)
-        found = None if least is None else self.from_below(eps, question, "")
-        if least is None or not isinstance(found, LeastEpsPrv):
+        if least is None:
+            return None
+        try:
+            found = self.from_below(eps, question, "")
+        except LimitReached as reached:
+            found = nothing_known(self.setting, eps, question, reached)
+        if not isinstance(found, LeastEpsPrv):
             return None
         least = found.eps_prv_enclosure.meet(least, LEAST)
         run = replace(found.run, engine=f"{found.engine} + {BY_BUDGET}", by=least.by, reason=None)

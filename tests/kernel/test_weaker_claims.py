@@ -528,3 +528,14 @@ def test_an_end_that_is_given_up_has_a_status(tmp_path, unwilling) -> None:
     path.write_text(CHOICES)
     status, fields = run_json("profile", str(path), "--eps", "1/2", "--proved")
     assert (status, fields["delta_enclosure"]) == (3, ["0", "1"])
+
+
+def test_wider_ends_are_proved_of_several_numbers() -> None:
+    """Losses of both numbers are far from all places of a grid, and add up to 0."""
+    text = "input q in {0, 1}\noutput y[2] in real\nadjacent all\n"
+    text += "for i in 1..2 do\n    y[i] <- Lap(q, 90)\nend"
+    own = profile(program_of(text), eps=1, eps_prv=0, width=Fraction(1, 10**6), options=PROVED)
+    found = least_delta(program_of(text), Options(), Fraction(0)).delta_enclosure
+    assert own.reason is not None and own.reason.endswith("; it has one of a wider end")
+    assert own.delta_enclosure.lower <= found.lower <= found.upper <= own.delta_enclosure.upper
+    assert own.delta_enclosure.width < found.upper / 8

@@ -25,7 +25,7 @@ from dipapprox import (
     parse,
 )
 from dipapprox.data_classes import replace
-from dipapprox.errors import Contradiction
+from dipapprox.errors import Contradiction, LimitReached
 from dipapprox.kernel.judgements import Budgets
 from dipapprox.kernel.replay import replay
 from dipapprox.language.core import Norm, Within
@@ -348,6 +348,23 @@ def test_rays_tell_nothing_where_their_outputs_are_impossible() -> None:
     )
     assert 0 in dipapprox.profile(program, eps=1, delta=0).eps_prv_enclosure
     assert 2 in dipapprox.profile(program, eps=2, delta=0).eps_prv_enclosure
+
+
+def test_what_rays_lose_is_known_where_a_limit_ends_the_pairs(monkeypatch) -> None:
+    def ended(*_) -> None:
+        raise LimitReached("no more")
+
+    monkeypatch.setattr("dipapprox.proofs.real_bounds.RealBounds.from_below", ended)
+    program = dipapprox.parse(
+        "input q[2] in real\noutput o in {0, 1}\nadjacent linf 1\n"
+        "x <- Lap(q[1], 2/eps)\ny <- Lap(q[2], 4/eps)\no <- 0\n"
+        "if x > y then\n  o <- 1\nend\n"
+    )
+    found = dipapprox.profile(program, eps=1, delta=0)
+    # The second number's noise makes up for both: 2 · ε / 4.
+    least = found.eps_prv_enclosure
+    assert least.lower == least.upper == Fraction(1, 2)
+    assert found.reason is None and found.witness is None
 
 
 def test_what_was_known_from_below_stays_beside_a_budget() -> None:
