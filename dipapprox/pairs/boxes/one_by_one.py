@@ -138,7 +138,7 @@ class OneByOne(Record, eq=False):
     # Where one number stands for real inputs, those of all sets of pairs.
     images: tuple[Image, ...] = ()
     # For each sample the same pairs, where its cell alone is shown; none if that tells no more than
-    # `thresholds` do, or no budget binds and all inputs move: then it takes longer than it saves.
+    # `thresholds` do.
     samples: tuple[OneByOne, ...] = ()
 
     def points(self, corner: Sequence[Point]) -> Sequence[Point]:
@@ -188,8 +188,7 @@ def one_by_one(states: FinalStates, eps: Fraction, roots: Sequence[PairSet]) -> 
         if known is not None:
             return known
     samples: list[OneByOne | None] = []
-    shares = (r.is_bound or any(all(x == y for x, y in p) for p in r.polygons) for r in roots)
-    if len(found) == 1 and len(places) > 1 and any(shares):
+    if len(found) == 1 and len(places) > 1:
         ((side, own),) = found.items()
         samples = [_of_numbers(roots, {side: each}, unit) for each in own.of_samples()]
     told = () if None in samples else tuple(filter(None, samples))
