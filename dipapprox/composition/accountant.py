@@ -387,7 +387,7 @@ class _Search:
             losses = product(several, grid, steep)
             self._atoms = max(self._atoms, losses.atoms)
             read[side], method[side] = self._asked.of_losses(losses), GRID
-            self._steepness[added], self._likely[added] = steep.size, steep.likely
+            self._steepness[added], self._likely[added] = steep.size, max(steep.likely, _TINY)
             self._number = sum(times for _, times in several)
         low, high = (read[side] for side in (BoundSide.BELOW, BoundSide.ABOVE))
         methods = method[BoundSide.BELOW], method[BoundSide.ABOVE]

@@ -219,7 +219,7 @@ def adaptive_profile(
         raise LimitReached("too many runs or outcomes for doubles")
     places = np.arange(-reach, reach + 1)
     upper = _start(size, reach)
-    middle = np.exp((places + 0.5) * h)
+    middle = np.exp(np.minimum((places + 0.5) * h, 700.0))  # it only chooses between lines
     lines = np.where(places < 0, 1.0, 0.0), np.where(places < 0, 1.0, 0.0)
     for stage in reversed(stages):
         exact = stage.unit is not None and not (stage.unit / size).denominator > 1

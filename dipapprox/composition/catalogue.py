@@ -294,9 +294,9 @@ def outcomes_of(mechanism: Mechanism, bits: int) -> Outcomes | None:
         case RandomisedResponse():
             return Outcomes([(to_ball(p), to_ball(q)) for p, q in _responses(mechanism)])
         case ApproximateStatement(eps, delta):
-            odds = to_ball(eps).exp()
+            odds = to_ball(-eps).exp()
             finite = to_ball(1 - delta)
-            likely, unlikely = finite * odds / (1 + odds), finite / (1 + odds)
+            likely, unlikely = finite / (1 + odds), finite * odds / (1 + odds)
             ends = [(to_ball(delta), arb(0)), (arb(0), to_ball(delta))]
             inner = [(likely, unlikely), (unlikely, likely)] if delta < 1 else []
             return Outcomes([*inner, *ends])

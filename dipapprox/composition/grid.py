@@ -223,6 +223,7 @@ _LEAST_MASS = 2.0**-40
 _WIDEST = 256
 """A discrete Gaussian of greater deviation has too many losses for all of them to be kept."""
 
+_FARTHEST = 2**20  # losses beyond it are near no place of a grid
 COARSEST = Fraction(1, 64)  # where a search begins that has to refine its grid, at most
 
 
@@ -270,14 +271,14 @@ def _lattice(mechanism: Mechanism) -> tuple[GridStep, float] | None:
         case RandomisedResponse(probability, values):
             odds = probability * (values - 1) / (1 - probability)
             return GridStep(Fraction(1), max(odds, 1 / odds) if odds != 1 else None), 0.0
-        case ApproximateStatement(eps):
+        case ApproximateStatement(eps) if eps < _FARTHEST:
             return GridStep(eps or Fraction(1)), 0.0
         case DiscreteLaplace(sensitivity, scale):
             return GridStep((1 + (sensitivity + 1) % 2) / scale), 0.0
         case DiscreteGaussian(sensitivity) if mechanism.square <= _WIDEST**2:
             unit = sensitivity * (1 + (sensitivity + 1) % 2) / (2 * mechanism.square)
             return GridStep(unit), 0.0
-        case Laplace(sensitivity, scale):
+        case Laplace(sensitivity, scale) if sensitivity < scale * _FARTHEST:
             beside = -expm1(-float(sensitivity / scale)) / 2
             return GridStep(sensitivity / scale), max(beside, _LEAST_MASS)
         case ExponentialMechanism(eps):

@@ -63,7 +63,13 @@ from flint import arb, fmpz
 from numpy.typing import NDArray
 
 from dipapprox.arithmetic.enclosure import Enclosure
-from dipapprox.arithmetic.precision import enclosure_of, precision, to_ball
+from dipapprox.arithmetic.precision import (
+    NotEnclosed,
+    enclosure_of,
+    precision,
+    to_ball,
+    to_enclosure,
+)
 from dipapprox.arithmetic.rounding import FLOOR, UNIT_ROUNDOFF, UP, Array, total_above
 from dipapprox.composition.grid import GridStep
 from dipapprox.data_classes import Record, replace
@@ -304,7 +310,9 @@ def _value(sums: _Sums, losses: GridLosses, budget: Fraction) -> Fraction:
     with precision(losses.bits + 64):
         power = (to_ball(budget) - losses.step.loss(place)).exp()
         rest = to_ball(Fraction(other, 1 << (losses.bits + _GUARD_BITS)))
-        value = enclosure_of(to_ball(Fraction(mass, 1 << losses.bits)) - power * rest)
+        value = to_enclosure(to_ball(Fraction(mass, 1 << losses.bits)) - power * rest)
+    if isinstance(value, NotEnclosed):  # of an ε far beyond: more than 0 is taken off
+        return Fraction(mass, 1 << losses.bits) if losses.side is BoundSide.ABOVE else _ZERO
     return value.upper if losses.side is BoundSide.ABOVE else max(value.lower, _ZERO)
 
 

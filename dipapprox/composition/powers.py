@@ -84,6 +84,7 @@ _PLACES = -7.0, 21.0
 _SECTIONS = 16  # ln λ is looked for there, in so many steps
 _STEEPEST = 700.0  # of exponents: more is no double
 _LEAST = 1e-300  # least accuracy in doubles
+_FARTHEST, _LOWEST = 2.0**40, 2**20  # places: losses beyond are infinite, or raised to -_LOWEST
 _RANGE = 8  # of the losses of one run, about; at most that
 
 
@@ -374,19 +375,21 @@ def outcomes_above(known: DiscreteProfile, step: GridStep, bits: int) -> GridLos
         return factors[place]
 
     masses: dict[int, int] = {}
-    gap = 1 - step.factor(-1)
+    gap, beyond = 1 - step.factor(-1), known.infinite + known.missing
     for ratio, (first, after) in zip(known.ratios, pairwise(known.firsts), strict=True):
         ratio, mass = ratio.upper(), first - after
-        place = floor(float(ratio.log()) / size)
+        if not ratio.log() < size * _FARTHEST:
+            beyond += mass
+            continue
+        low = not ratio.log() > -size * _FARTHEST
+        place = -_LOWEST if low else floor(float(ratio.log()) / size)
         while not ratio <= factor(place + 1):
             place += 1
-        share = (1 - factor(place) / ratio) / gap
-        more = max(ceiling(mass * share * unit, 0), 0)
-        rest = max(ceiling(mass * (1 - share) * unit, 0), 0)
-        for where, number in ((place + 1, more), (place, rest)):
-            if number:
+        share = arb(0) if low else (1 - factor(place) / ratio) / gap
+        for where, part in ((place + 1, share), (place, 1 - share)):
+            if (number := ceiling(mass * part * unit, 0)) > 0:
                 masses[where] = masses.get(where, 0) + number
-    infinite = max(ceiling(known.infinite + known.missing, bits), 0)
+    infinite = max(ceiling(beyond, bits), 0)
     places = sorted(masses)
     found = [masses[k] for k in places]
     return GridLosses(step, BoundSide.ABOVE, bits, places, found, found, infinite)

@@ -31,6 +31,7 @@ from dipapprox.composition.catalogue import (
     MOST_LOSSES,
     DiscreteProfile,
     Outcomes,
+    greatest_loss,
     group_sizes,
     has_choice,
     is_attained,
@@ -184,10 +185,26 @@ def pieces_of(runs: Sequence[RepeatedRun], grid: LossGrid, *, added: bool) -> li
 
 
 def summed_profile(runs: Sequence[RepeatedRun]) -> BallProfile | None:
-    """What is above runs of one statement, as divergences add up, if others take long to bound."""
-    several = [(run.mechanism, run.times) for run in runs if isinstance(run.mechanism, Statement)]
-    if len(several) < len(runs) or PairWay.STATED not in pair_ways(runs):
+    """What is above runs of one statement, as divergences add up, if others take long to bound.
+
+    So do those of runs beside them: noise that is moved by m is m²/2-zCDP, and an ε-private run
+    ε²/2-zCDP (Bun and Steinke, Concentrated differential privacy, 2016, propositions 1.6 and 1.4).
+    """
+    if PairWay.STATED not in pair_ways(runs):
         return None
+    several = list[tuple[Statement, int]]()
+    for run in runs:
+        match run.mechanism:
+            case RenyiStatement() | ConcentratedStatement() as own:
+                pass
+            case Gaussian(sensitivity) as noise:
+                own = ConcentratedStatement(sensitivity**2 / (2 * noise.square))
+            case other:
+                most = greatest_loss(other, _ROUGH_BITS)
+                if most is None:
+                    return None
+                own = ConcentratedStatement(most.upper**2 / 2)
+        several.append((own, run.times))
     return StatementProfile(Divergences.of(several), ShiftedNoise().profile(_ROUGH_BITS))
 
 

@@ -342,6 +342,7 @@ class StatedRun:
         ratios = exponential(self._sign * losses)
         return (ratios - (1 - self._rate)) / self._rate, (ratios + 1) * (_BIT / self._rate)
 
+    @np.errstate(over="ignore", invalid="ignore")  # who asks bounds nothing with infinities
     def _below(self, kappa: float, places: Integers, inward: float) -> Doubles:
         """What is below W on each stretch, at its ends: the lower one of two tangents.
 

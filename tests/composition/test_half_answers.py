@@ -223,6 +223,48 @@ def test_what_statements_add_up_to_is_known_at_once() -> None:
     assert 4.3754 <= found.upper <= converted(np.array([2.0]), np.array([0.3]), 1e-3)
 
 
+@cases(
+    "beside, rho",
+    ({"mechanism": "approx_dp", "eps": "1/5", "delta": 0}, 1 / 50),
+    ({"mechanism": "laplace", "scale": 10, "times": 2}, 1 / 100),
+    ({"mechanism": "gaussian", "sigma": 5, "times": 2}, 1 / 25),
+)
+def test_divergences_of_what_is_beside_statements_add_up(beside, rho) -> None:
+    """Of runs that are private as they are, and of noise that is moved."""
+    runs = [{"mechanism": "zcdp", "rho": "1/2000", "times": 1000}, beside]
+    asked = dipapprox.compose(
+        runs,
+        adjacency="substitution" if beside["mechanism"] == "approx_dp" else "add/remove",
+        options=Options(limits=Limits(0.3)),
+    )
+    found = asked.epsilon("1e-3").eps_prv_enclosure
+    whole = 1 / 2 + rho
+    assert least(lambda e: gaussian(1, e), 1e-3) <= found.upper
+    assert found.upper <= whole + 2 * sqrt(whole * log(1e3))
+
+
+@cases(
+    "run",
+    {"mechanism": "laplace", "scale": "1e-400"},
+    {"mechanism": "approx_dp", "eps": "1e400", "delta": "1e-9"},
+)
+def test_losses_that_no_double_holds_have_an_end(run) -> None:
+    found = composed(run).epsilon("1e-5").eps_prv_enclosure
+    assert found.upper == 10**400
+
+
+@cases(
+    "run",
+    noise("1", 100, subsample="1/10"),
+    {"mechanism": "zcdp", "rho": 1, "times": 3},
+    {"mechanism": "rdp", "orders": [[2, "1/10"]], "times": 3},
+)
+@cases("eps_prv", "1e6", "1e400")
+def test_an_epsilon_that_is_far_beyond_all_losses_has_a_small_delta(run, eps_prv) -> None:
+    found = composed(run, noise("2")).delta(eps_prv, "1e-9").delta_enclosure
+    assert found.lower == 0 and found.upper < 1e-9
+
+
 # --- Few outcomes: all of them; the greatest losses -----------------------------------------------
 
 Atoms = list[tuple[F | float, F | float]]  # of P and Q

@@ -69,6 +69,7 @@ _SHARES = (Fraction(1, 4), Fraction(1, 2**8), Fraction(1, 2**16), Fraction(1, 2*
 _WIDTHS = tuple(Fraction(1, 2**k) for k in (4, 10, 16, 22))
 _FEW_RUNS = 16  # of which the greatest losses may be a narrower bound
 _MOST_EXACT_RUNS, _MOST_RATIOS = 128, 1024  # of exact profiles
+_FARTHEST = Fraction(10**12)  # losses, beyond which no δ is looked for
 _PURE_BITS, _EXACT_BITS = 128, 256
 _EXACT_WIDTH = Fraction(1, 2**100)  # of the interval of an exact δ, as a share of it
 _SPARE = 2**4  # pairs of programs are so much more accurate than has turned out to be wanted
@@ -352,11 +353,19 @@ class Composed:
         self, eps_prv: Fraction, width: Fraction, share: Fraction = _NO, known: Found | None = None
     ) -> tuple[Found | None, str | None]:
         """Ask so narrow an interval of δ, or one that is such a share of it."""
-        return self._alone(AtEpsPrv(eps_prv, None if share else width)) or self._ask(
+        alone = self._alone(AtEpsPrv(eps_prv, None if share else width))
+        if alone is not None:
+            return alone
+        near = min(eps_prv, _FARTHEST)
+        found, reason = self._ask(
             max(width, share),
-            lambda each, known: each.delta([eps_prv], width, self._progress, known, share),
+            lambda each, known: each.delta([near], width, self._progress, known, share),
             known,
         )
+        if found is not None and near < eps_prv:  # farther off δ is at most that
+            ends = [Extended.at_most(each.upper, each.most_by) for each in found.bounds]
+            found = replace(found, bounds=tuple(ends))
+        return found, reason
 
     def _ask(
         self,
