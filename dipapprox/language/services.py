@@ -6,21 +6,21 @@ the arguments of the call and the cells of the reply. Each is checked and elabor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from enum import Enum
 from fractions import Fraction
+from typing import Any
 
 from dipapprox.data_classes import Record, field
 from dipapprox.errors import Diagnosis, check_visible, did_you_mean
 from dipapprox.language import ast, core, traversal
-from dipapprox.language.cells import written_out
+from dipapprox.language.cells import cells_of, reached, read, statements_in, written_out
 from dipapprox.language.checker import check
 from dipapprox.language.constants import Wrong
-from dipapprox.language.declarations import elaborate_declarations, evaluate_value
+from dipapprox.language.declarations import Declarations, elaborate_declarations, evaluate_value
 from dipapprox.language.domains import AS_DECLARED, AllIntegers, admits, describe_domain
 from dipapprox.language.elaborate import elaborate_block
 from dipapprox.language.piecewise import Clamp
-from dipapprox.language.symbols import CLAMP, DISTRIBUTIONS
 from dipapprox.source import Located, Span
 
 DATA = "data"  # the name of the call that brings a data point
@@ -109,8 +109,6 @@ def elaborate_service(
     """
     check_visible(name, "the service's name")
     _check_parts(program)
-    for handler in program.handlers:
-        check_additive_cells(program, handler)
     handlers = []
     whole = elaborate_declarations(
         _program_of(program, None), parameters, AS_DECLARED, in_service=True
@@ -124,6 +122,8 @@ def elaborate_service(
             raise core.irrational(calls.rounding)
         called, arguments = handler.name or DATA, declarations.inputs
         block, users = written_out(body), handler.users
+        published = {*calls.clamps, *(cell.name for cell in declarations.outputs)}
+        _check_additive_cells(block, published, declarations)
         handlers.append(Handler(called, arguments, users, block, calls.clamps, span=handler.span))
     rules = (d.rule for d in program.declarations if isinstance(d, ast.AdjacentRule))
     return Service(
@@ -269,85 +269,57 @@ def expanded(
 
 # --- additive cells ------------------------------------------------------------------------------
 
-_HINT = "additive cells are only added to, reset, and used in the means of published samples; "
-_FINITE = _HINT + "give it a finite domain, e.g. '0..100'"
+_FINITE = (
+    "additive cells are only added to, reset, and used in the means of published samples; "
+    "give it a finite domain, e.g. '0..100'"
+)
 
 
-def check_additive_cells(program: ast.Program, handler: ast.Handler) -> None:
+def _check_additive_cells(
+    block: core.Block, published: Collection[str], declared: Declarations
+) -> None:
     """Check that additive cells, `int`, are only added to, reset, and used in means in a handler.
 
     What a cell holds is followed through assignments; wherever it decides something, that is an
     error. So two runs of a service differ in such a cell by a number that does not depend on what
     it holds.
+
+    Args:
+        published: Cells of the reply, and the fresh ones that are clamped to it.
     """
-    states = list(traversal.declared_in(program, ast.State))
-    cells = {v.name for v, d in states if isinstance(d.domain[0], ast.Integers | ast.Reals)}
-    if not cells:
+    additive = {cell.name for cell in declared.states if isinstance(cell.domain, AllIntegers)}
+    if not additive:
         return
     diagnosis = Diagnosis()
-    finite = {variable.name for variable, _ in states} - cells
-    outputs = {variable.name for variable, _ in traversal.declared_in(program, ast.Output)}
-    statements = list(traversal.statements_of(handler.body))
-    assigned = [each for each in statements if isinstance(each, ast.Assign)]
-    held = _reached(cells, assigned, through_draws=False)
-    sampled = _reached(cells, assigned, through_draws=True)
-    for statement in statements:
-        deciding: Iterable[ast.Expression] = traversal.operands_of(statement)
-        if isinstance(statement, ast.Assign):
-            indices = [each.index for each in statement.targets if isinstance(each, ast.Index)]
-            deciding = (*indices, *_computed(statement.value))
-        for node in deciding:
-            if _mentions(node, held, through_draws=True):
-                _report("an additive cell decides what is done", node.span, diagnosis)
-            elif _mentions(node, sampled, through_draws=True):
+    finite = {cell.name for cell in declared.states} - additive
+    held, sampled = (reached(block, additive, through_draws=way) for way in (False, True))
+    for statement in statements_in(block):
+        parts: tuple[Any, ...] = ()
+        match statement:
+            case core.If(condition=condition) | core.While(condition=condition):
+                parts = (condition,)
+            case core.Assign(target, value) | core.Draw(target, _, value):
+                indexed = traversal.nodes_in((target, value))
+                parts = tuple(each.index for each in indexed if isinstance(each, core.Element))
+            case core.Choose():
+                parts = (statement,)
+        for part in parts:
+            names = set(read(part))
+            if names & held:
+                _report("an additive cell decides what is done", part.span, diagnosis)
+            elif names & sampled:
                 message = "a sample around an additive cell decides what is done"
-                _report(f"{message}: it can only be published", node.span, diagnosis)
-        if isinstance(statement, ast.Assign):
-            for target in statement.targets:
-                if target.name in finite and _mentions(statement.value, sampled):
-                    message = f"the finite cell '{target.name}' gets what an additive cell holds"
-                    _report(message, statement.value.span, diagnosis)
-                elif target.name in outputs and _mentions(statement.value, held):
-                    message = "an additive cell is published without noise"
-                    _report(message, statement.value.span, diagnosis)
+                _report(f"{message}: it can only be published", part.span, diagnosis)
+        if isinstance(statement, core.Assign):
+            names, targets = set(read(statement.value)), set(cells_of(statement.target))
+            if names & sampled and targets & finite:
+                cell = next(iter(targets)).partition("[")[0]
+                message = f"the finite cell '{cell}' gets what an additive cell holds"
+                _report(message, statement.span, diagnosis)
+            elif names & held and not targets.isdisjoint(published):
+                message = "an additive cell is published without noise"
+                _report(message, statement.span, diagnosis)
     diagnosis.finish()
-
-
-def _reached(cells: set[str], assigned: list[ast.Assign], through_draws: bool) -> set[str]:
-    """Return the names that get what the cells hold; or samples around it, too."""
-
-    def targets(name: str) -> Iterator[str]:
-        for statement in assigned:
-            if _mentions(statement.value, {name}, through_draws):
-                yield from (target.name for target in statement.targets)
-
-    return traversal.reachable(cells, targets)
-
-
-def _mentions(node: ast.Expression, names: set[str], through_draws: bool = False) -> bool:
-    match node:
-        case ast.Name(name) | ast.Index(name):
-            return name in names
-        case ast.Call(name) if name in DISTRIBUTIONS and not through_draws:
-            return False
-        case _:
-            return any(
-                _mentions(operand, names, through_draws) for operand in traversal.operands_of(node)
-            )
-
-
-def _computed(node: ast.Expression) -> Iterator[ast.Expression]:
-    """Yield the parts of a value in which a cell would decide something."""
-    match node:
-        case ast.Index(_, index):
-            yield index
-        case ast.Comparison() | ast.Choose() | ast.Disc() | ast.And() | ast.Or() | ast.Not():
-            yield node
-        case ast.Call(name) if name not in DISTRIBUTIONS and name != CLAMP:
-            yield node
-        case _:
-            for operand in traversal.operands_of(node):
-                yield from _computed(operand)
 
 
 def _report(message: str, span: Span | None, diagnosis: Diagnosis) -> None:
