@@ -47,6 +47,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: The words after the program's name; None takes those of the process.
     """
     register()
+    if 0 < sys.get_int_max_str_digits() < sys.int_info.default_max_str_digits:  # numbers have more
+        sys.set_int_max_str_digits(sys.int_info.default_max_str_digits)
     sys.stdout, sys.stderr = (each or StringIO() for each in (sys.stdout, sys.stderr))
     for stream in (sys.stdout, sys.stderr):
         # A terminal without Greek letters gets words, not an exception.

@@ -164,6 +164,8 @@ class Parser(argparse.ArgumentParser):
             choices = [each.strip("'") for each in invalid[3].split(", ")]
             hint = did_you_mean(invalid[2], choices, f"one of {', '.join(choices)}")
             return f"{invalid[1]} cannot be '{invalid[2]}'", hint
+        if more := message.partition("unrecognized arguments: ")[2]:
+            return f"'{more}' is too much", f"a command asks about one file; {help}"
         valueless = re.match(r"argument (\S+): expected one argument", message)
         return (f"{valueless[1]} needs a value" if valueless else message), help
 

@@ -21,6 +21,7 @@ from dipapprox.data_classes import Record
 from dipapprox.language import ast, core, symbols
 from dipapprox.language.constants import Wrong, evaluate
 from dipapprox.language.expressions import Place, terms_of
+from dipapprox.language.traversal import nodes_in
 from dipapprox.source import Span
 
 MOST_STEPS = 10_000
@@ -70,25 +71,31 @@ def between(
 ) -> tuple[ast.Expression, Fraction | float, Fraction | float]:
     """Return x and two ends, which may be infinite, such that a node is clamp(x, low, high).
 
-    A maximum or minimum with a number, which is monotone, moves the ends of what it is of. `Wrong`
-    if there are other values than x that are not constant, or nothing is between ends.
+    A maximum or minimum with numbers, which is monotone, moves the ends of what it is of. `Wrong`
+    if nothing is between ends.
     """
     match node:
         case ast.Call(symbols.CLAMP, (inner, least, most)):
             bounds = [("max", evaluate(least, known)), ("min", evaluate(most, known))]
             if bounds[1][1] < bounds[0][1]:
                 raise Wrong("value error", "nothing is between the ends", node.span)
-        case ast.Call("max" | "min", (first, second)):
-            try:
-                inner, bounds = second, [(node.name, evaluate(first, known))]
-            except Wrong:
-                inner, bounds = first, [(node.name, evaluate(second, known))]
+        case ast.Call("max" | "min", (_, _, *_) as given):
+            varying = [each for each in given if not _is_of(known, each)]
+            if len(varying) != 1:
+                return node, -inf, inf
+            (inner,) = varying
+            bounds = [(node.name, evaluate(each, known)) for each in given if each is not inner]
         case _:
             return node, -inf, inf
     inner, low, high = between(inner, known)
     for word, bound in bounds:
         low, high = (symbols.EXTREMES[word](each, bound) for each in (low, high))
     return inner, low, high
+
+
+def _is_of(known: Mapping[str, Fraction], node: ast.Expression) -> bool:
+    names = (each for each in nodes_in(node) if isinstance(each, ast.Name | ast.Index))
+    return all(each.name in known for each in names)
 
 
 def bisected(

@@ -342,3 +342,16 @@ def test_what_is_said_is_what_was_said(kind, files, capsys, monkeypatch) -> None
         return f"{_LAST.sub('…', _SECONDS.sub('… s', out))}{err}status {status}\n"
 
     check_answers(kind, said)
+
+
+def test_numbers_are_longer_than_what_an_environment_lets_python_write(tmp_path, capsys) -> None:
+    long = "7" * 900
+    file = tmp_path / "long.dpg"
+    file.write_text(f"input q in {{0, {long}}}\noutput out in bool\nadjacent all\nout <- q > 1\n")
+    before = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(640)
+    try:
+        assert app.main(["verify", str(file), "--eps", "1", "--delta", "0"]) == 1
+    finally:
+        sys.set_int_max_str_digits(before)
+    assert capsys.readouterr().out.count("7") >= 900

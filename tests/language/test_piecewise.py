@@ -435,3 +435,10 @@ def test_adjacencies_scales_and_what_irrational_ones_are_not_asked() -> None:
     asked = {"Everyone": Everyone, "ACCURACY": ACCURACY, "Listed": Listed, "Norm": Norm}
     asked |= {"Within": Within, "elementary": elementary}
     check_answers("piecewise", evaluated(globals() | asked, UserError, NoValue))
+
+
+def test_an_extreme_of_an_input_and_numbers_is_one_clamp() -> None:
+    head = "input q in real 0..3\noutput out in {0, 1}\nadjacent linf 1\n"
+    written = ("max(0, q, 1)", "max(q, 1)", "min(2, max(q, 1, 0), 5)", "min(max(1, q), 2)")
+    bodies = [core_of(f"{head}r <- Lap({each}, 1/eps)\nout <- r > 1").body for each in written]
+    assert bodies[0] == bodies[1] != bodies[2] == bodies[3]

@@ -56,7 +56,7 @@ def truth(machine: Machine, value: Any) -> bool:
         return bool(value)
     if isinstance(value, Function | MethodType | type | NameScope) or is_object(value):
         return True
-    raise machine.refusal("this has no truth value here")
+    raise machine.refusal(f"{kind_of(value)} has no truth value here")
 
 
 def items(machine: Machine, value: Any) -> Iterator[Any]:

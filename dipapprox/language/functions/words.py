@@ -93,6 +93,7 @@ REFUSED = {
     "open": "the function reads or writes files: only what it returns is published",
     **{name: f"'{name}' {_TELLS}" for name in ("type", "hasattr", "getattr", "id")},
     "setattr": "'setattr' is not followed: write a.b = c",
+    "__debug__": "whether Python was started with -O is not known",
     "hash": "a hash is another number in each process",
     "frozenset": "frozen sets are not followed: tuples and sets are",
     **dict.fromkeys(("eval", "exec", "compile", "globals", "locals", "vars", "dir"), _CODE),
