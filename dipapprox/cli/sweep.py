@@ -130,12 +130,12 @@ def run_sweep(words: argparse.Namespace, out: Output) -> int:
         try:
             sweep.run(reporter)
         except KeyboardInterrupt:
-            kept = f"{sweep.before + sweep.done} cases are in {words.out}"
+            kept = f"{sweep.kept()} cases are in {words.out}"
             message = f"interrupted: {kept}; the same command goes on from there"
             print(message, file=sys.stderr)
             return Status.INTERRUPTED
         except WorkerLost as lost:
-            message = f"{lost}; {sweep.before + sweep.done} cases are kept in {words.out}"
+            message = f"{lost}; {sweep.kept()} cases are kept in {words.out}"
             raise LimitReached(message) from lost
     failed = f", {sweep.failed} of them without an answer" if sweep.failed else ""
     cases = count(sweep.cases, "case")

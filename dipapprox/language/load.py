@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import tomllib
 from collections.abc import Collection, Mapping
@@ -157,7 +158,7 @@ def read_source(path: Path, parameters: Mapping[str, Fraction]) -> Source:
     name = "standard input" if path == STANDARD_INPUT else shown_name(path)
     if not text.strip():
         raise UserError(f"'{name}' is empty")
-    if text.startswith('{"'):
+    if re.match(r'\s*(\{\s*"|\[)', text):
         hint = "dipapprox check FILE asks whether a certificate is true"
         raise UserError(f"'{name}' is JSON, no program", hint)
     if path == STANDARD_INPUT:

@@ -14,6 +14,7 @@ others parameters. The words `expected`, `decide` and `prove` in place of `claim
 
 from __future__ import annotations
 
+import os
 import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
@@ -127,12 +128,14 @@ def claims_in(path: Path) -> dict[Path, tuple[StatedClaim, ...]]:
         UserError: If a file cannot be read, or has lines that are no claims; of a folder, all.
     """
     if path.is_dir():
-        kinds = (DPG, DIP, DIPA, PYTHON)
-        known = sorted(file for kind in kinds for file in path.rglob(f"*.{kind}"))
+        kinds = tuple(f".{kind}" for kind in (DPG, DIP, DIPA, PYTHON))
+        walk = os.walk(path)  # folders that go away meanwhile hold nothing
+        known = sorted(Path(own, name) for own, _, names in walk for name in names)
         files = [
             file
             for file in known
-            if not any(part.startswith(".") for part in file.relative_to(path).parts)
+            if file.suffix in kinds
+            and not any(part.startswith(".") for part in file.relative_to(path).parts)
         ]
         claims: dict[Path, tuple[StatedClaim, ...]] = {}
         wrong: list[Diagnostic] = []

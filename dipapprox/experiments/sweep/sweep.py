@@ -29,7 +29,7 @@ from threading import Thread
 
 from dipapprox.data_classes import Record
 from dipapprox.errors import NO_MEMORY, LimitReached, SourceError, UserError
-from dipapprox.experiments.sweep.ledger import Ledger
+from dipapprox.experiments.sweep.ledger import Ledger, read_lines
 from dipapprox.experiments.sweep.pool import run_locally, run_on_cluster
 from dipapprox.experiments.sweep.spec import (
     Case,
@@ -88,6 +88,10 @@ class Sweep(Record, frozen=False):
                     self.done += len(answered)
                     self.failed += sum(outcome.result is None for _, outcome in answered)
                     progress(self.before + self.done, self.cases)
+
+    def kept(self) -> int:
+        """How many cases are in the file: it may be one batch more than was counted."""
+        return sum(1 for _ in read_lines(self.out)) if self.out.exists() else 0
 
 
 def check_programs(spec: Spec) -> None:
