@@ -239,7 +239,7 @@ def rounded(value: Mean, low: Exact, high: Exact, step: Exact = 1) -> Quantity:
         multiples = (each.value for each in steps)
     else:
         multiples = (rounded_number("round", each, unit) for each in _values(values))
-    call = ast.Call("round", (held.node, literal(unit)), span=running().here)
+    call = ast.Call("round", (held.node, literal(unit, running().here)), span=running().here)
     return _finite(call, ends, multiples)
 
 
@@ -372,4 +372,5 @@ def _finite(
 
 
 def _clamped(node: ast.Expression, ends: tuple[Fraction, Fraction]) -> ast.Expression:
-    return ast.Call("clamp", (node, *map(literal, ends)), span=running().here)
+    here = running().here
+    return ast.Call("clamp", (node, *(literal(end, here) for end in ends)), span=here)

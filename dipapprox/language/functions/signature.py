@@ -18,6 +18,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from dipapprox.data_classes import replace
 from dipapprox.errors import shorten
 from dipapprox.language import ast
 from dipapprox.language.constants import literal
@@ -292,7 +293,7 @@ def _returned(value: object, cell: Cell, span: Span | None) -> ast.Expression:
         value = value.known
     if type(value) in (Quantity, Condition):
         symbol: Quantity | Condition = value  # type: ignore[assignment]  # exactly these
-        return symbol.node
+        return symbol.node if symbol.node.span else replace(symbol.node, span=span)
     if type(value) is bool and is_truth:
         return ast.Truth(value, span=span)
     if type(value) is str and value in domain:

@@ -304,6 +304,12 @@ def test_lists_count_and_only_iterators_of_itertools_go_on_for_ever(monkeypatch)
         refuses(SourceError, "this goes on for ever", text_made, body, signature, "Out")
 
 
+def test_what_is_returned_and_is_no_number_is_refused_at_its_line() -> None:
+    f = made("return q", 'q: Annotated[str, "in {low, high}"]', adjacent="all")
+    why = r"(?s)gets low, which is not in its domain.*return q"
+    refuses(SourceError, why, dipapprox.verify, f, eps=1, delta=0)
+
+
 def test_a_default_is_of_a_class_of_its_own() -> None:
     for default in ("Percent(1, 3)", "np.int64(3)", "Odd(2)"):
         with pytest.raises(
