@@ -37,7 +37,7 @@ from dipapprox.source import Span
 MOST_STATEMENTS = 500_000
 _MOST_OPTIONS = 10_000
 _End = Fraction | None
-_FRESH = "#"
+FRESH = "#"
 """In the names of fresh variables, and no others."""
 
 
@@ -310,7 +310,7 @@ class Calls(Expressions):
             self._round(value, place, target, (low, high))
             return
         # A random value has to be whole, which assignments are checked for.
-        held = self._held(self.value(value), symbols.CLAMP, call.span)
+        held = self._held(self.value(value), piecewise.CLAMPED, call.span)
         for end in (low, high):
             self.admit(core.Constant(end, span=call.span), target, call.span)
         if not is_whole:
@@ -406,13 +406,13 @@ class Calls(Expressions):
 
     def _know(self, place: Place, ends: piecewise.Range) -> None:
         """Note what a fresh variable, which is assigned once, is between."""
-        if isinstance(place, core.Variable) and _FRESH in place.name:
+        if isinstance(place, core.Variable) and FRESH in place.name:
             self._ranges[place.name] = ends
 
     def fresh(self, stem: str, span: Span | None) -> core.Variable:
         """Name a variable as no program can: '#' begins a comment."""
         self.named += 1
-        return core.Variable(f"{stem}{_FRESH}{self.named}", span=span)
+        return core.Variable(f"{stem}{FRESH}{self.named}", span=span)
 
     def _select(self, call: ast.Call, place: Place, target: ast.Target | None) -> None:
         values = self._candidates(call, call.arguments)

@@ -73,22 +73,13 @@ def tainted(block: core.Body) -> frozenset[str]:
     return reached(block, (name for draw in draws for name in cells_of(draw.target)))
 
 
-def reached(
-    block: core.Body, names: Iterable[str], *, through_draws: bool = False
-) -> frozenset[str]:
-    """Return some cells, and those that may hold forms over what they hold somewhere in a block,
-    or samples around it."""
+def reached(block: core.Body, names: Iterable[str]) -> frozenset[str]:
+    """Return some cells, and those that may hold forms over what they hold somewhere in a block."""
     readers: dict[str, list[core.Variable | core.Element]] = {}
     for each in statements_in(block):
-        match each:
-            case core.Assign(target, value):
-                pass
-            case core.Draw(target, _, value) if through_draws:
-                pass
-            case _:
-                continue
-        for name in read(value):
-            readers.setdefault(name, []).append(target)
+        if isinstance(each, core.Assign):
+            for name in read(each.value):
+                readers.setdefault(name, []).append(each.target)
 
     def holders(name: str) -> Iterator[str]:
         for target in readers.get(name, ()):

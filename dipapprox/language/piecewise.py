@@ -25,8 +25,10 @@ from dipapprox.language.traversal import nodes_in
 from dipapprox.source import Span
 
 MOST_STEPS = 10_000
+CLAMPED = "clamped"  # begins the names of fresh variables that are clamped, each once
 Range = tuple[Fraction, Fraction]  # the least and the greatest value something may have
 _HALF = Fraction(1, 2)
+_NAMED = (ast.Name, ast.Index)
 _ABOVE = {"round": _HALF, "floor": Fraction(1), "ceil": Fraction(0)}
 """By how many steps what a function makes k steps of ends above them: inclusive for `ceil`."""
 
@@ -80,7 +82,8 @@ def between(
             if bounds[1][1] < bounds[0][1]:
                 raise Wrong("value error", "nothing is between the ends", node.span)
         case ast.Call("max" | "min", (_, _, *_) as given):
-            varying = [each for each in given if not _is_of(known, each)]
+            names = [{n.name for n in nodes_in(each) if isinstance(n, _NAMED)} for each in given]
+            varying = [e for e, own in zip(given, names, strict=True) if not own <= known.keys()]
             if len(varying) != 1:
                 return node, -inf, inf
             (inner,) = varying
@@ -91,11 +94,6 @@ def between(
     for word, bound in bounds:
         low, high = (symbols.EXTREMES[word](each, bound) for each in (low, high))
     return inner, low, high
-
-
-def _is_of(known: Mapping[str, Fraction], node: ast.Expression) -> bool:
-    names = (each for each in nodes_in(node) if isinstance(each, ast.Name | ast.Index))
-    return all(each.name in known for each in names)
 
 
 def bisected(

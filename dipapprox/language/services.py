@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from enum import Enum
 from fractions import Fraction
-from typing import Any
 
 from dipapprox.data_classes import Record, field
 from dipapprox.errors import Diagnosis, check_visible, did_you_mean
 from dipapprox.language import ast, core, traversal
+from dipapprox.language.calls import FRESH
 from dipapprox.language.cells import cells_of, reached, read, statements_in, written_out
 from dipapprox.language.checker import check
 from dipapprox.language.constants import Wrong
 from dipapprox.language.declarations import Declarations, elaborate_declarations, evaluate_value
 from dipapprox.language.domains import AS_DECLARED, AllIntegers, admits, describe_domain
 from dipapprox.language.elaborate import elaborate_block
-from dipapprox.language.piecewise import Clamp
+from dipapprox.language.piecewise import CLAMPED, Clamp
 from dipapprox.source import Located, Span
 
 DATA = "data"  # the name of the call that brings a data point
@@ -292,9 +292,10 @@ def _check_additive_cells(
         return
     diagnosis = Diagnosis()
     finite = {cell.name for cell in declared.states} - additive
-    held, sampled = (reached(block, additive, through_draws=way) for way in (False, True))
-    for statement in statements_in(block):
-        parts: tuple[Any, ...] = ()
+    ways = (lambda _: False, lambda name: FRESH not in name, lambda _: True)
+    held, named, sampled = (reached(_passing_on(block, way), additive) for way in ways)
+    for statement in statements_in(_passing_on(block, ways[0])):
+        parts: tuple[Located, ...] = ()
         match statement:
             case core.If(condition=condition) | core.While(condition=condition):
                 parts = (condition,)
@@ -312,14 +313,31 @@ def _check_additive_cells(
                 _report(f"{message}: it can only be published", part.span, diagnosis)
         if isinstance(statement, core.Assign):
             names, targets = set(read(statement.value)), set(cells_of(statement.target))
-            if names & sampled and targets & finite:
-                cell = next(iter(targets)).partition("[")[0]
-                message = f"the finite cell '{cell}' gets what an additive cell holds"
+            if names & named and (cells := targets & finite):
+                message = f"the finite cell '{min(cells)}' gets what an additive cell holds"
                 _report(message, statement.span, diagnosis)
             elif names & held and not targets.isdisjoint(published):
                 message = "an additive cell is published without noise"
                 _report(message, statement.span, diagnosis)
     diagnosis.finish()
+
+
+def _passing_on(block: core.Block, draws: Callable[[str], bool]) -> core.Block:
+    """Return a block in which clamps, and draws of some cells, assign what they are of."""
+
+    def change(node: Located) -> core.Assign | None:
+        match node:
+            case core.Draw(target, _, mean) if draws(next(cells_of(target))):
+                return core.Assign(target, mean, span=node.span)
+            case core.If(core.Comparison(core.Variable(name)), then) if name.startswith(
+                CLAMPED + FRESH
+            ):
+                first = next(each for each in statements_in(then) if isinstance(each, core.Assign))
+                return core.Assign(first.target, core.Variable(name), span=node.span)
+            case _:
+                return None
+
+    return traversal.rewrite(block, change)
 
 
 def _report(message: str, span: Span | None, diagnosis: Diagnosis) -> None:

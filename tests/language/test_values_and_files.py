@@ -121,3 +121,10 @@ def test_domains_formulas_and_calls() -> None:
     """Domains are shortened for people only; handlers end by exit, and names do not clash."""
     asked = {each.__name__: each for each in (domain_text, read_domain, read_widening)}
     check_answers("values_and_files", evaluated(globals() | asked, UserError))
+
+
+@cases("done", "n <- clamp(n + d, 0, 3)", "y <- clamp(d, 0, 1); n <- n + y")
+def test_a_clamp_passes_on_what_it_clamps(done) -> None:
+    text = f"state n in int <- 0\noutput big in int\non data d in 0..1 do\n    {done}\nend\n"
+    text += "on query sum do\n    y <- clamp(n, 0, 3)\n    big <- DLap(y, 1/eps)\nend\n"
+    assert len(elaborate_service(parse(text), {}, "f").handlers) == 2
