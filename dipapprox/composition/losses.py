@@ -62,14 +62,8 @@ import numpy as np
 from flint import arb, fmpz
 from numpy.typing import NDArray
 
-from dipapprox.arithmetic.enclosure import Enclosure
-from dipapprox.arithmetic.precision import (
-    NotEnclosed,
-    enclosure_of,
-    precision,
-    to_ball,
-    to_enclosure,
-)
+from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed
+from dipapprox.arithmetic.precision import enclosure_of, precision, to_ball, to_enclosure
 from dipapprox.arithmetic.rounding import FLOOR, UNIT_ROUNDOFF, UP, Array, total_above
 from dipapprox.composition.grid import GridStep
 from dipapprox.data_classes import Record, replace
