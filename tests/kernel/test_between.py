@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import product
 from math import erf, exp, isclose, log, sqrt
 from typing import Any
 
@@ -192,6 +193,18 @@ def test_formulas_hold_where_they_do_at_both_ends_of_parts(eps_prv) -> None:
         assert confirmed("1/2", eps_prv, *ends) == (first == then)
     for nowhere in (["log", ["+", -1, ["eps"]]], ["sqrt", -1], ["inverse", ["sqrt", 0]]):
         assert not confirmed("1/2", nowhere, (low, Fraction(0), "1/5"), (high, Fraction(0), "1/5"))
+
+
+@pytest.mark.parametrize("eps_prv", [["eps"], ["*", "1/2", ["eps"]], CURVED])
+@pytest.mark.parametrize("high", [1, 3])
+def test_no_less_is_known_at_an_end_than_is_claimed_there(eps_prv, high) -> None:
+    ends = low, high = Fraction(high) - Fraction(1, 10), Fraction(high)
+    y = [lowest(read_weight(eps_prv), Epsilons(low, high))] * 2
+    if eps_prv != CURVED:
+        y = [end * (1 if eps_prv == ["eps"] else Fraction(1, 2)) for end in ends]
+    for more in product((0, Fraction(1, 10**9)), repeat=2):
+        known = [(end, own + hair, "1/5") for end, own, hair in zip(ends, y, more, strict=True)]
+        assert confirmed(1, eps_prv, *known) == (not any(more))
 
 
 STANDARD = {
