@@ -172,7 +172,7 @@ def draw(random: Random) -> Question:
         return max(float(np.log(p[k] / q[k]).max()) for p, q, k in seen)
 
     asked = pick(["δ", "ε_prv", "pure ε_prv", "claim", "pure claim"])
-    near, inside = {8: 3e-5, 2: 5e-3, 0.5: 1e-2}[cut], pick([True, False])
+    near, inside = {8: 3e-5, 2: 5e-3, 0.5: 4e-2}[cut], pick([True, False])
     tail = near * 1e-3  # what is less likely is known less well
     hair = 1 + max(1e-3, 3 * near) * (1 if inside else -1)
     budget, at = pick(["0", "1/4", "1/2", "1", "2", "5", "40"]), pick([1e-6, 1e-2])
