@@ -257,6 +257,13 @@ def turned() -> bool:
     return not found.is_finite() or found.contains(arb(3))
 
 
+def test_a_quotient_that_turns_is_enclosed_by_those_of_all_values() -> None:
+    with precision(64):
+        high = arb_poly([arb(100), arb(-60), arb(0), arb(60)])  # 100 at -1, 0, 1
+        found = _range(arb_poly([arb(1)]), high, Fraction(2, 25))
+        assert all(found.contains(1 / high(arb(k) / 8)) for k in range(-8, 9))
+
+
 TOUCHES = as_sum(product([EPS * exp(1) - ONE] * 2))
 """It is 0 at an irrational number."""
 
