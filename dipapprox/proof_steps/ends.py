@@ -50,11 +50,9 @@ def proved_delta(setting: Setting, question: AtEpsPrv, answer: LeastDelta) -> Le
     if witness is not None:
         least = witness.delta_enclosure.lower
         lowers = [_less(min(found.lower, least), own) for own in (hair, *rough)]
-        own, *more = [prover.goal(answer.eps, e, above, least - e, witness) for e in lowers]
-        if own.claim.delta > 0:
-            broken = prover.confirmed(
-                "lower", [own], [each for each in more if each.claim.delta > 0]
-            )
+        goals = [prover.goal(answer.eps, e, above, least - e, witness) for e in lowers if e > 0]
+        if goals:  # the first is the greatest
+            broken = prover.confirmed("lower", goals[:1], goals[1:])
     elif found.lower > hair:
         prover.note("lower", "there is no witness")
     is_exact = found.width == 0 and below == above and found.upper.denominator < _LONGEST
