@@ -9,6 +9,7 @@ import pytest
 import dipapprox
 from dipapprox import LimitReached, Limits, Options
 from dipapprox.pairs.published.divergences import PublishedDivergences
+from dipapprox.privacy.profiles.curve import _enough
 from tests.cases import part, text_of
 from tests.random_questions import real_inputs
 from tests.random_questions.__main__ import judge
@@ -108,3 +109,19 @@ def test_what_is_not_decided_is_left_on_both_sides() -> None:
     found = dipapprox.calibrate(program, eps_prv=1, delta="1/100", width="1/100")
     assert found.certified.eps > Fraction(5, 2) and found.refuted.eps < 6 and found.reason
     assert found.queries < 25
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_where_chords_of_the_largest_delta_are_enough_it_is(seed) -> None:
+    """It is the largest of lines, and known from above at some factors."""
+    random = Random(seed)
+    lines = [(Fraction(p, 9), Fraction(p, 9 * n)) for p, n in ((9, 3), (8, 5), (5, 30))]
+
+    def largest(x: Fraction) -> Fraction:
+        return max(Fraction(0), *(p - x * q for p, q in lines))
+
+    places = [Fraction(1), *(Fraction(random.randint(100, 2000), 100) for _ in range(4))]
+    told = [(x, largest(x) + Fraction(random.randint(0, 3), 100)) for x in (*places, Fraction(25))]
+    alone, found = _enough(told, Fraction(1, 5)), _enough(told, Fraction(1, 5), chords=True)
+    assert found is not None and alone is not None
+    assert largest(found) <= Fraction(1, 5) and found < alone

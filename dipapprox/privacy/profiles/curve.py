@@ -28,7 +28,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, permutations
 
 from dipapprox.arithmetic.enclosure import Enclosure, NotEnclosed, short
 from dipapprox.arithmetic.extended import BY_ENCLOSURES, Extended, GivenBy
@@ -205,7 +205,7 @@ def _upper(factor: Factor) -> Fraction:
 
 _GENEROUS = Fraction(1, 16)
 _LARGEST_SLACK = Fraction(2**64)
-_NEAR = 2  # by this squared what is enough is farther than what was not told to be, at most
+_NEAR = 2  # what is tried beyond a factor that was not told to be enough is so much farther
 LEAST = "the least ε_prv"
 BUDGET = "least budget"
 """What is bounded, and the word for what linear programmes over final states prove."""
@@ -246,40 +246,37 @@ def least_eps_prv(
     slack = min(width, Fraction(1)) / (256 if maxima.pairs is not None else 16)
     trial, first_slack = Fraction(1), slack
     place = None if claimed is None or maxima.pairs is not None else _just_below(claimed, bits)
-    demand = LeastFactor(Fraction(1), None, ())
+    least, demand = Fraction(1), LeastFactor(Fraction(1), None, ())
     attaining: Pair | None = None
     used, enough_by = 0, ""
     climbing = maxima.pairs is None and not place  # an upper end is looked for, of sets of pairs
-    most = known.upper
-    generous: Fraction | None = None  # a factor that is enough, wherever the search ends
     vain: Fraction | None = None  # the slack with which sets of pairs were not told to be enough
-    roof = None if most is None else eps_prv_factor(most, bits).upper
+    roof = None if known.upper is None else eps_prv_factor(known.upper, bits).upper
+    told: _Told = [(Fraction(1), Fraction(1))]
     while True:
         found, easy = None, Fraction(0)
         try:
-            if climbing and demand.upper and not (generous or vain):
+            if climbing and demand.upper and not (vain or _enough(told, delta)):
                 # Sets of pairs are hard to bound near what is demanded, and easy well above.
                 easy = _rounded_up(demand.upper * (1 + _GENEROUS), _GENEROUS)
                 if roof is None or easy < roof:
                     found = maxima.sharpened(_exactly(easy), decided)
+                    told.append((easy, found.delta.upper))
                     if found.delta.upper <= delta:
-                        generous, enough_by = easy, found.by[1]
+                        enough_by = found.by[1]
                     elif found.delta.lower > delta:
                         trial = easy
                     else:
                         vain = _GENEROUS
             if found is None or trial != easy:
                 found = maxima.sharpened(_exactly(trial), decided)
+                told.append((trial, found.delta.upper))
             used = max(used, found.bits)
             enough = found.delta.upper <= delta
             if enough:
-                generous, enough_by = trial, found.by[1]
+                enough_by = found.by[1]
             if enough and (attaining is None or found.pair is None or trial != place):
-                if vain is None or demand.upper is None or not vain < slack / _NEAR**2:
-                    break
-                slack = _between(vain, slack)
-                trial = _rounded_up(demand.upper * (1 + slack), slack)
-                continue
+                break
             solved = None
             if enough or found.delta.lower > delta or attaining is None:
                 solved = _most_demanding(maxima, details, found, delta, slack)
@@ -287,7 +284,6 @@ def least_eps_prv(
             if attaining is None and maxima.pairs is not None and not maxima.out_of_time:
                 raise
             maxima.ended = reached.reason  # what is demanded stays demanded
-            trial = generous or Fraction(0)
             break
         if solved is not None:
             own, own_bits, pair = solved
@@ -297,40 +293,45 @@ def least_eps_prv(
                 return PairsBounds(infinite, pair, used, own.outputs)
             if own.upper is None and own.lower >= LARGEST_FACTOR:
                 maxima.ended = "eps_prv above 10000 is not searched for"
-            assert demand.lower is not None
-            if attaining is None or own.lower > demand.lower:
-                demand, attaining, vain, slack = own, pair, None, first_slack
-            assert demand.lower is not None
-            if most is not None and logarithm(demand.lower, bits).lower >= most - width:
-                trial = Fraction(0)  # the budget is the upper end
-                break
+            if attaining is None or own.lower > least:
+                least, demand = own.lower, own
+                attaining, vain, slack = pair, None, first_slack
+            if known.upper is not None and logarithm(least, bits).lower >= known.upper - width:
+                break  # the budget is the upper end
         elif climbing and demand.upper:
-            vain, top = max(slack, vain or slack), generous or roof
+            vain, top = max(slack, vain or slack), _enough(told, delta) or roof
             slack = 64 * vain if top is None else _between(vain, top / demand.upper - 1)
             if not vain * _NEAR < slack < _LARGEST_SLACK:
-                trial = generous or Fraction(0)
                 break
             trial = _rounded_up(demand.upper * (1 + slack), slack)
             continue
         else:
             slack *= 64
         if claimed is not None and place is not None:
-            assert demand.lower is not None
-            settled = most is not None and most <= claimed
-            if settled or trial == place or demand.lower > place:
-                trial = generous or Fraction(0)
+            settled = known.upper is not None and known.upper <= claimed
+            if settled or trial == place or least > place:
                 break
             trial = place
             continue
         if demand.upper is None or slack > _LARGEST_SLACK:
-            trial = generous or Fraction(0)
             break
         trial = _rounded_up(max(demand.upper, trial) * (1 + slack), slack)
-    assert demand.lower is not None
-    lower = max(logarithm(demand.lower, bits).lower, Fraction(0))
-    upper = logarithm(trial, bits).upper if trial else None
-    told = Extended(lower, upper, demand.by, enough_by).meet(known, LEAST)
-    return PairsBounds(told, attaining, used, demand.outputs, demand.lower)
+    enough_at = _enough(told, delta, chords=vain is not None or maxima.ended is not None)
+    lower = max(logarithm(least, bits).lower, Fraction(0))
+    upper = None if enough_at is None else logarithm(enough_at, bits).upper
+    ends = Extended(lower, upper, demand.by, enough_by).meet(known, LEAST)
+    return PairsBounds(ends, attaining, used, demand.outputs, least)
+
+
+def _enough(told: _Told, delta: Fraction, *, chords: bool = False) -> Fraction | None:
+    """Return the least factor that is enough: where the largest delta, at most something at some
+    factors, is at most `delta`; or where chords between them are, as it is convex."""
+    found = [x for x, most in told if most <= delta]
+    for (x, more), (y, less) in permutations(told if chords else (), 2):
+        if less <= delta < more and x < y:
+            place = x + (more - delta) / (more - less) * (y - x)
+            found.append(_rounded_up(place, Fraction(1, 2**_BITS)))
+    return min(found, default=None)
 
 
 def _most_demanding(
@@ -359,6 +360,7 @@ def _most_demanding(
     return most, used, pair
 
 
+_Told = list[tuple[Fraction, Fraction]]  # at a factor the largest delta is at most that
 _Rungs = tuple[tuple[LeastFactor, int], ...]
 """What a pair needs, as known at the precisions asked for."""
 
