@@ -13,7 +13,7 @@ So where a joint density is out of reach, other programs bound delta from both s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
@@ -21,11 +21,13 @@ from itertools import combinations
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, Missing, NotEnclosed, enclosing, sure
 from dipapprox.data_classes import replace
 from dipapprox.errors import LimitReached
+from dipapprox.events.event import PublishedOutcome
 from dipapprox.language.core import Cell
 from dipapprox.language.domains import AllReals
 from dipapprox.linear.form import FormSpan, LinearForm
 from dipapprox.pairs.divergence import Factor
 from dipapprox.pairs.published.divergences import OutcomeExcess, PublishedDivergences
+from dipapprox.pairs.published.normal_form import NormalMeasures
 from dipapprox.pairs.selections import Pair
 from dipapprox.semantics.state import FinalState, FinalStates, Reading, guards_of
 
@@ -80,14 +82,21 @@ class Processed:
             raise Missing(NotEnclosed("less is no easier"))
         (places, own), _ = max(found, key=lambda each: each[1].lower)
         sets = sure(own.excess(pair, factor, COARSE_BITS))
+        return [replace(each, outcome=self._whole(places, each.outcome)) for each in sets]
+
+    def sides(self, pair: Pair) -> Iterator[tuple[PublishedOutcome, NormalMeasures]]:
+        """Yield the outcomes of all programs that tell less, with their measures in reach."""
+        for places, own in self._less:
+            sides = own.sides(pair)
+            for outcome, form in () if isinstance(sides, NotEnclosed) else sides:
+                yield self._whole(places, outcome), form
+
+    def _whole(self, places: Sequence[int], outcome: PublishedOutcome) -> PublishedOutcome:
+        """Return an outcome with numbers at these places; nothing is said of the others."""
         count = len(self._own.names)
-        # Others are coordinates that nothing is said of.
         others = {k: LinearForm.symbol(count + k) for k in range(count)}
-        return [
-            replace(each, outcome=replace(each.outcome, reals=tuple((others | known).values())))
-            for each in sets
-            for known in [dict(zip(places, each.outcome.reals, strict=True))]
-        ]
+        known = dict(zip(places, outcome.reals, strict=True))
+        return replace(outcome, reals=tuple((others | known).values()))
 
     def _found(self, pair: Pair, factor: Factor) -> Iterator[tuple[_Less, Enclosure]]:
         """Yield the deltas of the programs that tell less, of the largest that are in reach."""

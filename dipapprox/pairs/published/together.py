@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from itertools import islice
 
 from dipapprox.arithmetic.enclosure import UNIT, Enclosure, NotEnclosed, Side, compare
 from dipapprox.arithmetic.extended import BY_ENCLOSURES, EXACTLY
@@ -11,14 +12,14 @@ from dipapprox.arithmetic.precision import exponential
 from dipapprox.composition.shifted_noise import ShiftedNoise, shifted_noise
 from dipapprox.data_classes import Record, replace
 from dipapprox.errors import LimitReached
-from dipapprox.events.event import Part
+from dipapprox.events.event import Part, PublishedOutcome
 from dipapprox.exact.real_outputs.comparison import ExactComparison
 from dipapprox.limits import check_limits
 from dipapprox.pairs.divergence import ExactSide, Factor, Growth, Search
 from dipapprox.pairs.maximum import FACTOR_BITS, Maximum, OpenPair, Together
 from dipapprox.pairs.published.couplings import Couplings
 from dipapprox.pairs.published.divergences import PublishedDivergences, Terms
-from dipapprox.pairs.published.normal_form import MeasureSides
+from dipapprox.pairs.published.normal_form import MeasureSides, NormalMeasures
 from dipapprox.pairs.published.processed import COARSE_BITS, Processed
 from dipapprox.pairs.selections import Pair
 
@@ -299,20 +300,30 @@ class PublishedPairs(Together):
     def _where(
         self, pair: Pair, holds: Callable[[MeasureSides], bool], bits: int
     ) -> tuple[int, ...]:
-        """Which outcomes something holds of, if all their parts are known to be possible."""
-        sides = self.divergences.sides(pair)
-        if isinstance(sides, NotEnclosed):
-            return ()
+        """Which outcomes something holds of, if all their parts are known to be possible; just one
+        of programs that tell less."""
 
         def is_possible(part: Part) -> bool:
             mass = self.divergences.masses.of((part,), bits)
             return isinstance(mass, Enclosure) and mass.lower > 0
 
-        return tuple(
+        found = (
             number
-            for number, (_, form) in enumerate(sides)
+            for number, (_, form) in enumerate(self.compared(pair))
             if holds(form.sides) and all(map(is_possible, form.sides.first))
         )
+        if not isinstance(self.divergences.sides(pair), NotEnclosed):
+            return tuple(found)
+        one = tuple(islice(found, 1))
+        if one:
+            self.divergences.note(PROCESSING)
+        return one
+
+    def compared(self, pair: Pair) -> Iterable[tuple[PublishedOutcome, NormalMeasures]]:
+        """Return the outcomes of a pair; where they are out of reach, of programs that tell less
+        (`Processed`)."""
+        sides = self.divergences.sides(pair)
+        return self.processed.sides(pair) if isinstance(sides, NotEnclosed) else sides
 
     def side(self, pair: Pair, place: Fraction, delta: Fraction, bits: int) -> Side | NotEnclosed:
         """Compare the divergence of a pair, at a factor >= 1, with a delta; 0 exactly, too."""

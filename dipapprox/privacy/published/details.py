@@ -331,9 +331,7 @@ class PublishedDetails:
 
         It attains what these outcomes add to delta, which is positive.
         """
-        sides = self._divergences.sides(attempt.pair)
-        if isinstance(sides, NotEnclosed):
-            return None
+        sides = list(self._pairs.compared(attempt.pair))
         chosen = (sides[number][0] for number in proof.outputs)
         found = [OutcomeExcess(outcome, None, UNIT, UNIT, UNIT) for outcome in chosen]
         bits = max(attempt.bits, FACTOR_BITS)
