@@ -275,7 +275,6 @@ if r > 1/2 then y <- 1 else y <- 0 end
     "call, said",
     ("abs(x) + x", "'abs' of an input, which has no noise yet"),
     ("clamp(x, 0, 1) + x", "'clamp' of an input, which has no noise yet"),
-    ("abs(clamp(x, -1, 1))", "inputs are compared without noise"),
     ("round(x)", "inputs are compared without noise"),
 )
 def test_functions_of_an_input_without_noise_are_named(call, said) -> None:
