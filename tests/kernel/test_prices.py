@@ -2,12 +2,15 @@
 
 from fractions import Fraction
 from math import exp as float_exp
+from math import log
+from statistics import NormalDist
 
 import numpy as np
 import pytest
 from flint import arb, arb_poly
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from scipy.integrate import quad
 
 import dipapprox
 from dipapprox import Answer, Options
@@ -17,6 +20,7 @@ from dipapprox.kernel.balls import between, precision
 from dipapprox.kernel.evaluate import evaluate
 from dipapprox.kernel.excesses import Excesses, Label, Prices, Published, positive_part
 from dipapprox.kernel.exponentials import Ratio, Sum
+from dipapprox.kernel.grid import accuracy
 from dipapprox.kernel.laws import Law
 from dipapprox.kernel.nodes import Graph, Node
 from dipapprox.kernel.proofs import growth_bound
@@ -150,6 +154,32 @@ def test_excesses_are_integrals_of_what_is_above(made, eps_prv, halved) -> None:
     assert found or true <= 1e-5
 
 
+@pytest.mark.parametrize("half", [1, 2])
+@pytest.mark.parametrize("rate", [Fraction(1, 4), UNIT, Fraction(3)])
+def test_several_functions_of_other_masses_than_1_are_bounded_from_both_sides(half, rate) -> None:
+    """Halves of normal laws: (x < 1) where f has the mean 0, and g 1; at most half of what is above
+    rate times twice as much is above rate."""
+    graph, ends = Graph(), (None, UNIT)
+    f, g = (
+        graph.restrict(graph.density(Law("Gauss", Fraction(m), UNIT, 0)), *ends) for m in (0, 1)
+    )
+    p = graph.rational(Fraction(1, half))
+    normal = NormalDist()
+
+    def above(x: float) -> float:
+        # Losses are 1/2 - x each.
+        most, factor = min(1.0, 1 - log(rate * half) - x), float(rate * half)
+        less = factor * normal.pdf(x - 1) * normal.cdf(most - 1)
+        return normal.pdf(x) * normal.cdf(most) - less
+
+    true = quad(above, -12, 1, limit=200, epsabs=1e-12)[0] / half
+    for side in (True, False):
+        excess = graph.add("excess", (f, g, f, g, p, graph.one), rate, side)
+        bounds = evaluate(graph, [excess], UNIT, accuracy(20))[excess]
+        found = upper(bounds) if side else lower(bounds)
+        assert 0 <= (found - true) * (1 if side else -1) <= 1e-3
+
+
 @pytest.mark.parametrize("ends", [(None, Fraction(0)), (Fraction(0), None)])
 def test_what_is_beyond_the_grid_counts_on_either_side(ends) -> None:
     """Of half a normal law, whose tails begin where they have a fiftieth of the mass."""
@@ -259,9 +289,10 @@ def turned() -> bool:
 
 def test_a_quotient_that_turns_is_enclosed_by_those_of_all_values() -> None:
     with precision(64):
-        high = arb_poly([arb(100), arb(-20), arb(0), arb(20)])  # 100 at -1, 0, 1
-        found = _range(arb_poly([arb(1)]), high, Fraction(2, 25))
-        assert all(found.contains(1 / high(arb(k) / 8)) for k in range(-8, 9))
+        t = arb_poly([0, 1, 0, -1])  # 0 at -1, 0, 1
+        for high in (100 + 20 * t, 100 + 60 * t * t, 100 - 60 * t * t):
+            found = _range(arb_poly([1]), high, Fraction(2, 25))
+            assert all(found.contains(1 / high(arb(k) / 8)) for k in range(-8, 9))
 
 
 TOUCHES = as_sum(product([EPS * exp(1) - ONE] * 2))
