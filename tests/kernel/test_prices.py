@@ -287,6 +287,14 @@ def turned() -> bool:
     return not found.is_finite() or found.contains(arb(3))
 
 
+def test_masses_whose_losses_have_no_end_are_at_infinity() -> None:
+    with precision(64):
+        third, unit = arb(1) / 3, (1 << 32) // 3 + 1
+        for y in (arb.pos_inf(), arb(FARTHEST + 1).exp()):
+            found = _above(iter([(third, third / 2, y)]), arb(0), Fraction(1, 4), 32)
+            assert (found.infinite, sum(found.masses)) == (unit, 0)
+
+
 def test_a_quotient_that_turns_is_enclosed_by_those_of_all_values() -> None:
     with precision(64):
         t = arb_poly([0, 1, 0, -1])  # 0 at -1, 0, 1
