@@ -263,6 +263,12 @@ def test_series_are_looked_at_on_all_of_a_panel(sign) -> None:
         assert all(held(arb(t)).overlaps(arb(sign * t).exp()) for t in (-1, 0, 1))
 
 
+def test_what_few_terms_leave_out_is_held() -> None:
+    with precision(64):
+        held = panels.jet(lambda z: z.exp(), arb(0), arb(1), 2)
+        assert all(held(arb(t)).contains(arb(t).exp()) for t in (-1, 0, 1))
+
+
 def test_sums_on_many_panels_are_refused() -> None:
     graph = Graph()
     found = graph.combined(graph.density(law("Gauss")), 1, graph.density(law("Gauss")), 1)
